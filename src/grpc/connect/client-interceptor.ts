@@ -1,7 +1,7 @@
 import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
 import { type GrpcClientStats, GrpcEngine } from '../policy/grpc-engine.ts'
 import { type GrpcClientOptions, readGrpcOptions } from '../policy/options.ts'
-import { type ClientEnvironment, ConnectCall } from './connect-call.ts'
+import { ConnectCall } from './connect-call.ts'
 import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types.ts'
 import { RpcErrors } from './errors.ts'
 
@@ -29,9 +29,9 @@ export function resilientConnectInterceptor(
 	connect: ConnectModule,
 	options: GrpcClientOptions = {},
 ): ResilientConnectInterceptor {
-	const errors = RpcErrors.of(connect)
+	const errors = new RpcErrors(connect)
 	const engine = new GrpcEngine(readGrpcOptions(options, 'resilientConnectInterceptor'))
-	const environment: ClientEnvironment = { engine, errors }
+	const environment = { engine, errors }
 	const interceptor = (next: RpcNext): RpcNext => {
 		return (request) => new ConnectCall(environment, request, next).run()
 	}

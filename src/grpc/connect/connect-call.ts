@@ -18,9 +18,8 @@ import {
 import { confirmProbe, mayBeProbe } from '../policy/grpc-breaker.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
 import { Rpc, readContext, ThrownByHook } from '../policy/rpc.ts'
-import { setLostConnection } from '../status/failure-facts.ts'
 import { CANCELLED, type StatusCode } from '../status/status.ts'
-import type { GrpcStatusError } from '../status/status-error.ts'
+import { type GrpcStatusError, setLostConnection } from '../status/status-error.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
 import type { RpcNext, RpcRequest, RpcResponse } from './connect-types.ts'
 import type { RpcErrors } from './errors.ts'
@@ -234,7 +233,7 @@ export class ConnectCall implements AttemptOwner, StreamOwner {
 		this.#caller = undefined
 	}
 
-	/** From now on only this attempt counts. */
+	/** Ends all other attempts. */
 	#commit(attempt: Attempt): void {
 		this.rpc.isCommitted = true
 		this.#kept?.releaseSpace()
@@ -274,8 +273,8 @@ export class ConnectCall implements AttemptOwner, StreamOwner {
 		const { call, cancellation } = this.rpc
 		if (this.#isOver || cancellation || !call) return
 		this.rpc.cancellation = failure
-		// In a microtask, because a listener of the call's own events may cancel it. Before the attempts are
-		// aborted, because they end in microtasks too.
+		// A microtask, because a listener of the call's own events may cancel it. It comes before the aborts of the
+		// attempts, which end in microtasks too.
 		queueMicrotask(() => interrupt(call, undefined, call, failure, stopOf(failure)))
 		const reason = this.#environment.errors.toCaller(failure)
 		for (const attempt of this.#active.removeAll()) attempt.abort(failure, reason)

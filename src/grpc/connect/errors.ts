@@ -3,7 +3,6 @@ import { isRetryableNetworkError } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
-import { setOversized } from '../status/failure-facts.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/retry-metadata.ts'
 import {
 	CANCELLED,
@@ -13,8 +12,7 @@ import {
 	type StatusCode,
 	UNAVAILABLE,
 } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
-import { statusOf } from '../status/to-status.ts'
+import { GrpcStatusError, setOversized, statusOf } from '../status/status-error.ts'
 import type { ConnectModule, RpcError, RpcErrorClass } from './connect-types.ts'
 
 /** Connect reports trailers of unary calls with this prefix if the response has no body of its protocol. */
@@ -30,15 +28,11 @@ const CONNECTING: ReadonlySet<unknown> = /* @__PURE__ */ new Set(['connect', 'ge
 export class RpcErrors {
 	readonly #ConnectError: RpcErrorClass
 
-	private constructor(ConnectError: RpcErrorClass) {
-		this.#ConnectError = ConnectError
-	}
-
 	/** `connect` is the module that the user has passed. */
-	static of(connect: ConnectModule): RpcErrors {
+	constructor(connect: ConnectModule) {
 		if (typeof connect?.ConnectError !== 'function')
 			invalidArgument('connect', connect, "the module: import * as connect from '@connectrpc/connect'")
-		return new RpcErrors(connect.ConnectError as unknown as RpcErrorClass)
+		this.#ConnectError = connect.ConnectError as unknown as RpcErrorClass
 	}
 
 	create(message: string, code: StatusCode, cause?: unknown): RpcError {
@@ -107,8 +101,8 @@ export class RpcErrors {
 	/** Returns true if the connection was lost in flight; `isReading`: after a message of a response stream. */
 	isConnectionLost(thrown: unknown, isReading: boolean): boolean {
 		const error = this.#ConnectError.from(thrown)
-		// For a stream that breaks off, Connect reports an error of its own without a cause. Before 2.2 it does
-		// not say whether an error is its own.
+		// If a stream breaks off, Connect reports an error of its own without a cause. Before 2.2 it does not say
+		// whether an error is its own.
 		if (isReading) return error.isWireError === false && error.code !== DEADLINE_EXCEEDED
 		return error.isConnectionLost || (isLost(error) && !CONNECTING.has(safeGet(error.cause, 'syscall')))
 	}

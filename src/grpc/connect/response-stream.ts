@@ -114,7 +114,7 @@ export class ResponseStream {
 	}
 }
 
-/** Not referenced by the call, so that it is collected when the caller does not use it anymore. */
+/** The call has no reference to it, so it is collected when the caller does not use it anymore. */
 class StreamReader implements AsyncIterableIterator<unknown> {
 	readonly #stream: ResponseStream
 

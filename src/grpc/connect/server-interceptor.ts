@@ -3,7 +3,7 @@ import type { GrpcServerOptions } from '../server/options.ts'
 import { type GrpcServerStats, ServerEngine } from '../server/server-engine.ts'
 import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types.ts'
 import { RpcErrors } from './errors.ts'
-import { HandlerCall, type ServerEnvironment } from './handler-call.ts'
+import { HandlerCall } from './handler-call.ts'
 
 /** The interceptor for servers of Connect that `resilientConnectServerInterceptor` returns. */
 export type ResilientConnectServerInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcServerStats>
@@ -26,9 +26,9 @@ export function resilientConnectServerInterceptor(
 	connect: ConnectModule,
 	options: GrpcServerOptions = {},
 ): ResilientConnectServerInterceptor {
-	const errors = RpcErrors.of(connect)
+	const errors = new RpcErrors(connect)
 	const engine = new ServerEngine(options, 'resilientConnectServerInterceptor')
-	const environment: ServerEnvironment = { engine, errors }
+	const environment = { engine, errors }
 	const interceptor = (next: RpcNext): RpcNext => {
 		return (request) => new HandlerCall(environment, request, next).run()
 	}

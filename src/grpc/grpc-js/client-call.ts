@@ -13,9 +13,8 @@ import { CallbackRpc } from '../policy/callback-rpc.ts'
 import { confirmProbe } from '../policy/grpc-breaker.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
 import { Rpc, readContext, ThrownByHook } from '../policy/rpc.ts'
-import { setLostConnection } from '../status/failure-facts.ts'
 import { CANCELLED, OK } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
+import { GrpcStatusError, setLostConnection } from '../status/status-error.ts'
 import { Attempt, type AttemptOwner, NO_CONTEXT } from './attempt.ts'
 import { reportChannelRetries } from './channel-retries.ts'
 import { setIntercepted } from './channel-watch.ts'
@@ -282,7 +281,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		return false
 	}
 
-	/** From now on only this attempt counts. */
+	/** Ends all other attempts. */
 	#commit(attempt: Attempt): void {
 		if (this.rpc.isCommitted && this.#active.all.length <= 1) return
 		this.rpc.isCommitted = true

@@ -45,11 +45,7 @@ export function inheritedContext(
 ): CallOptions | undefined {
 	const ms = remainingMs(parentOf(options, DEADLINE)?.getDeadline(), runtime)
 	if (ms === Infinity || (context?.deadline && context.deadline.remainingMs <= ms)) return context
-	return {
-		deadline: Deadline.after(Math.max(0, ms), { runtime }),
-		signal: context?.signal,
-		parent: context,
-	}
+	return { deadline: Deadline.after(Math.max(0, ms), { runtime }), signal: context?.signal, parent: context }
 }
 
 /** Calls `cancel` when the parent call ends. Returns a function that undoes this, if there is a parent. */

@@ -2,11 +2,9 @@
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { isAtDeadline } from '../policy/call-failures.ts'
 import type { Rpc } from '../policy/rpc.ts'
-import { setOversized } from '../status/failure-facts.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/retry-metadata.ts'
 import { RESOURCE_EXHAUSTED, UNAVAILABLE } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
-import { statusOf } from '../status/to-status.ts'
+import { GrpcStatusError, setOversized, statusOf } from '../status/status-error.ts'
 import type { GrpcMetadata, GrpcModule, GrpcStatus } from './grpc-types.ts'
 
 /** Details of a message above `grpc.max_send_message_length`. Nothing else tells it from a server's. */

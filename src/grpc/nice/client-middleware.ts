@@ -37,7 +37,7 @@ export function resilientNiceMiddleware(
 	if (typeof nice?.ClientError !== 'function')
 		invalidArgument('nice', nice, "the module: import * as nice from 'nice-grpc'")
 	const engine = new GrpcEngine(readGrpcOptions(options, 'resilientNiceMiddleware'))
-	const environment = { engine, errors: RpcErrors.of({ ConnectError: CallError as never }) }
+	const environment = { engine, errors: new RpcErrors({ ConnectError: CallError as never }) }
 	async function* middleware(call: NiceCall<unknown, unknown>, callOptions: NiceCallOptions) {
 		const running = new ConnectCall(
 			environment,

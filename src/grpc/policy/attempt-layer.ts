@@ -8,10 +8,9 @@ import type { BoundLayer, Call, Layer } from '../../core/engine/call.ts'
 import { runPending } from '../../core/engine/interruptible-runner.ts'
 import type { Step } from '../../core/engine/layer.ts'
 import { findExhausted, nextStart } from '../../core/explain/exhausted-retries.ts'
-import { isOversized } from '../status/failure-facts.ts'
 import { NO_RETRY } from '../status/retry-metadata.ts'
 import type { StatusCode } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
+import { GrpcStatusError, isOversized } from '../status/status-error.ts'
 import { rpcOf } from './rpc.ts'
 
 const NONE: ReadonlySet<StatusCode> = new Set()

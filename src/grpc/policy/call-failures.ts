@@ -3,8 +3,7 @@ import type { Deadline } from '../../core/deadline/deadline.ts'
 import { type DeadlineExceededError, YaokiError } from '../../core/errors/errors.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, type StatusCode } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
-import { statusOf } from '../status/to-status.ts'
+import { type FailedStatus, GrpcStatusError, statusOf } from '../status/status-error.ts'
 import type { Rejection } from './rpc.ts'
 
 /** An attempt may end a little before the deadline: libraries truncate milliseconds, and clocks differ. */
@@ -14,33 +13,29 @@ const DEADLINE_TOLERANCE_MS = 5
 export const isAtDeadline = (code: StatusCode, deadline: Deadline | undefined): boolean =>
 	code === DEADLINE_EXCEEDED && deadline !== undefined && deadline.remainingMs < DEADLINE_TOLERANCE_MS
 
+const failureOf = (status: Omit<FailedStatus, 'metadata'>, options?: ErrorOptions): GrpcStatusError =>
+	new GrpcStatusError({ ...status, metadata: undefined }, options)
+
 /** Returns the failure of a call whose parent call has ended. */
 export function parentFailure(reason: unknown): GrpcStatusError {
 	const isDeadline = statusOf(reason).code === DEADLINE_EXCEEDED
 	const code = isDeadline ? DEADLINE_EXCEEDED : CANCELLED
 	const details = isDeadline ? 'the deadline of the call around has passed' : 'the call around was cancelled'
 	const options = reason === undefined ? undefined : { cause: reason }
-	return new GrpcStatusError({ code, details, metadata: undefined, isInherited: true }, options)
+	return failureOf({ code, details, isInherited: true }, options)
 }
 
 /** Returns the failure of a call whose metadata cannot be sent. */
 export const invalidMetadata = (details: string): GrpcStatusError =>
-	new GrpcStatusError({ code: INTERNAL, details, metadata: undefined })
+	failureOf({ code: INTERNAL, details })
 
 /** Returns the failure of a call whose deadline, or with `isInherited` its parent's, has passed. */
 export const expired = (error: DeadlineExceededError, isInherited: boolean): GrpcStatusError =>
-	new GrpcStatusError(
-		{ code: DEADLINE_EXCEEDED, details: error.message, metadata: undefined, isInherited },
-		{ cause: error },
-	)
+	failureOf({ code: DEADLINE_EXCEEDED, details: error.message, isInherited }, { cause: error })
 
 /** Returns the failure of a call whose caller does not read the whole response. */
 export const stoppedReading = (): GrpcStatusError =>
-	new GrpcStatusError({
-		code: CANCELLED,
-		details: 'the caller stopped reading the response',
-		metadata: undefined,
-	})
+	failureOf({ code: CANCELLED, details: 'the caller stopped reading the response' })
 
 /** Returns why a call has no more attempts after it was cancelled with this failure. */
 export const stopOf = ({ code }: GrpcStatusError): StopReason =>

@@ -7,9 +7,13 @@ import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
-import { isOversized, type LostConnection, lostConnectionOf } from '../status/failure-facts.ts'
 import { DEADLINE_EXCEEDED } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
+import {
+	GrpcStatusError,
+	isOversized,
+	type LostConnection,
+	lostConnectionOf,
+} from '../status/status-error.ts'
 import { type Rpc, rpcOf } from './rpc.ts'
 
 /** A deadline loses some time between the caller and the interceptor. */
@@ -65,10 +69,8 @@ export class GrpcBreaker extends CircuitBreaker {
 /** Returns the breaker of a call if its circuit is half-open. The call need not be a probe. */
 function halfOpenBreaker({ call }: Rpc): BoundLayer<CircuitBreakerLayer> | undefined {
 	for (let bound = call?.pipeline.first; bound; bound = bound.next)
-		if (bound.layer instanceof CircuitBreakerLayer)
-			return bound.layer.circuit.state === 'half-open'
-				? (bound as BoundLayer<CircuitBreakerLayer>)
-				: undefined
+		if (bound.layer instanceof CircuitBreakerLayer && bound.layer.circuit.state === 'half-open')
+			return bound as BoundLayer<CircuitBreakerLayer>
 	return undefined
 }
 

@@ -15,12 +15,11 @@ import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { GrpcListener } from '../interceptor/grpc-interceptor.ts'
-import type { MethodConfig } from '../service-config/service-config.ts'
-import { BufferLimit } from './kept-messages.ts'
-import { type MethodPipeline, MethodPipelines, type SharedPolicies } from './method-pipelines.ts'
-import { MethodTable } from './method-table.ts'
+import { type MethodConfig, parsePath, type ServiceConfig } from '../service-config/service-config.ts'
+import type { BufferLimit } from './kept-messages.ts'
+import { MethodPipelines, type SharedPolicies } from './method-pipelines.ts'
 import type { GrpcSettings } from './options.ts'
-import { RetryLimits } from './retry-limits.ts'
+import { retryLimits } from './retry-limits.ts'
 import { type GrpcMethod, type Rpc, rpcOf } from './rpc.ts'
 
 /**
@@ -48,7 +47,8 @@ export class GrpcEngine {
 	readonly settings: GrpcSettings
 	readonly runtime: Runtime
 	readonly buffer: BufferLimit
-	readonly #methods: MethodTable
+	/** The methods by path, so that a call does not parse its path. */
+	readonly #methods = new Map<string, GrpcMethod>()
 	readonly #shared: SharedPolicies
 	readonly #budget: Budget | undefined
 	readonly #pipelines: MethodPipelines
@@ -58,8 +58,7 @@ export class GrpcEngine {
 		const { serviceConfig, bulkhead, name = 'grpc' } = settings
 		this.settings = settings
 		this.runtime = settings.runtime ?? systemRuntime
-		this.buffer = new BufferLimit(settings.maxBufferBytesPerCall, settings.maxBufferBytes)
-		this.#methods = new MethodTable(serviceConfig)
+		this.buffer = { perCall: settings.maxBufferBytesPerCall, total: settings.maxBufferBytes, usedBytes: 0 }
 		this.#budget = createBudget(settings.budget, this.runtime)
 		const throttling = serviceConfig?.retryThrottling
 		const tokens = throttling && new TokenBudget(throttling)
@@ -67,15 +66,21 @@ export class GrpcEngine {
 			settings,
 			bulkhead: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead })),
 			tokens,
-			limits: new RetryLimits(tokens, this.#budget),
+			limits: retryLimits(tokens, this.#budget),
 			facts: this,
 		}
 		this.#pipelines = new MethodPipelines(this.#shared)
 		if (settings.onEvent) this.subscribe(settings.onEvent)
 	}
 
+	/** Returns the method of a path such as `/shop.v1.Orders/Get`. */
 	methodOf(path: string): GrpcMethod {
-		return this.#methods.get(path)
+		const known = this.#methods.get(path)
+		if (known) return known
+		const method = createMethod(path, this.settings.serviceConfig)
+		if (this.#methods.size >= MAX_METHODS) this.#methods.clear()
+		this.#methods.set(path, method)
+		return method
 	}
 
 	/**
@@ -119,16 +124,15 @@ export class GrpcEngine {
 		if (!circuitBreakerKey || rpc.rejection) return ''
 		try {
 			const { service, method } = rpc.target
-			return String(
-				circuitBreakerKey({
-					service,
-					method,
-					// On demand, because grpc-js needs another call for it.
-					get target() {
-						return findServer()
-					},
-				}),
-			)
+			const target = {
+				service,
+				method,
+				// A getter, because grpc-js needs another call to find the target.
+				get target() {
+					return findServer()
+				},
+			}
+			return String(circuitBreakerKey(target))
 		} catch (error) {
 			rpc.rejection = { error, stop: 'hook-threw' }
 			return ''
@@ -177,7 +181,7 @@ export class GrpcEngine {
 			kind: 'policy',
 			identity: this,
 			calls: (attach) => observePipelines(this.#pipelines.observed, attach),
-			members: () => this.#policies(),
+			members: () => Array.from(this.#pipelines.all(), ([key, { policy }]) => [key, policy] as const),
 			stats: () => this.stats,
 			inspection: {
 				name: this.settings.name ?? 'grpc',
@@ -198,10 +202,6 @@ export class GrpcEngine {
 		}
 	}
 
-	*#policies(): Iterable<readonly [key: string, policy: MethodPipeline['policy']]> {
-		for (const [key, { policy }] of this.#pipelines.all()) yield [key, policy]
-	}
-
 	/** `lint` shows one method: the one that may make the most attempts. */
 	#mostAttempts(): MethodConfig | undefined {
 		const configs = this.settings.serviceConfig?.methodConfigs.map(({ config }) => config) ?? []
@@ -210,14 +210,18 @@ export class GrpcEngine {
 	}
 }
 
-/** What `lint` reports about a gRPC client, in the terms of its service config. */
+/** A generic client may create any number of paths. */
+const MAX_METHODS = 1_000
+
+function createMethod(path: string, serviceConfig: ServiceConfig | undefined): GrpcMethod {
+	const { service, method } = parsePath(path)
+	const config = serviceConfig?.find(service, method)
+	const isRepeatable = config?.retryPolicy !== undefined || config?.hedgingPolicy !== undefined
+	return { path, service, method, config, isRepeatable }
+}
+
 /** Ranges of core's own options. A6 limits attempts and jitter, and the config states the backoffs. */
-const FOR_CORE: ReadonlySet<FindingCode> = new Set([
-	'base-delay',
-	'max-delay',
-	'retry-count',
-	'jitter-factor',
-])
+const FOR_CORE = new Set<FindingCode>(['base-delay', 'max-delay', 'retry-count', 'jitter-factor'])
 
 const FIXES: Partial<Record<FindingCode, string>> = {
 	'no-timeout': 'Set timeout in the method config, or a deadline for each call.',
@@ -226,7 +230,7 @@ const FIXES: Partial<Record<FindingCode, string>> = {
 	'wait-outlasts-timeout': 'Set queueTimeoutMs of the bulkhead below the timeout of the method config.',
 }
 
-/** Returns undefined for a finding that does not apply to gRPC. */
+/** Returns a finding of `lint` in the terms of a service config; undefined if it does not apply to gRPC. */
 function adaptFinding(finding: LintFinding): LintFinding | undefined {
 	const { code, fix } = finding
 	return FOR_CORE.has(code) ? undefined : { ...finding, fix: FIXES[code] ?? fix }

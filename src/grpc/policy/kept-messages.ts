@@ -1,13 +1,8 @@
 /** How much of the outgoing messages of an interceptor may be kept for retries. */
-export class BufferLimit {
+export interface BufferLimit {
 	readonly perCall: number
 	readonly total: number
-	usedBytes = 0
-
-	constructor(perCall: number, total: number) {
-		this.perCall = perCall
-		this.total = total
-	}
+	usedBytes: number
 }
 
 /** The outgoing messages of a call that are kept for retries. */

@@ -92,21 +92,12 @@ export class MethodPipelines {
 	}
 
 	#createGroup(key: string): BreakerGroup {
-		const { circuitBreaker, name = 'grpc' } = this.#shared.settings
-		const breaker =
-			circuitBreaker &&
-			withOptionPath(
-				'circuitBreaker',
-				() =>
-					new GrpcBreaker(
-						{
-							name: key || name,
-							...recoveringBreaker(circuitBreaker),
-							probeTimeoutMs: circuitBreaker.probeTimeoutMs ?? PROBE_TIMEOUT_MS,
-						},
-						this.#shared.facts,
-					),
-			)
+		const { settings, facts } = this.#shared
+		const { circuitBreaker, name = 'grpc' } = settings
+		if (!circuitBreaker) return { breaker: undefined, pipelines: new Map() }
+		const { probeTimeoutMs = PROBE_TIMEOUT_MS } = circuitBreaker
+		const options = { name: key || name, ...recoveringBreaker(circuitBreaker), probeTimeoutMs }
+		const breaker = withOptionPath('circuitBreaker', () => new GrpcBreaker(options, facts))
 		return { breaker, pipelines: new Map() }
 	}
 
@@ -132,13 +123,13 @@ export class MethodPipelines {
 	}
 }
 
-/** The pipeline of the methods that share a method config and a circuit breaker. */
 class AttemptPolicy extends LeafPolicy {
 	constructor(layer: AttemptLayer) {
 		super('attempt', {}, layer)
 	}
 }
 
+/** The pipeline of the methods that share a method config and a circuit breaker. */
 export class MethodPipeline implements ObservedPipeline {
 	readonly policy: Policy
 	readonly compiled: CompiledPipeline
@@ -154,13 +145,9 @@ export class MethodPipeline implements ObservedPipeline {
 		reported: readonly (Policy | undefined)[],
 	) {
 		this.policies = policies
-		const attempt = new AttemptPolicy(attemptLayer)
-		const options = {
-			name: settings.name ?? 'grpc',
-			runtime: settings.runtime,
-			classify: createClassifier(settings.classify),
-		}
-		this.policy = new Pipeline(options, [...this.policies, attempt])
+		const { name = 'grpc', runtime } = settings
+		const options = { name, runtime, classify: createClassifier(settings.classify) }
+		this.policy = new Pipeline(options, [...policies, new AttemptPolicy(attemptLayer)])
 		this.compiled = this.policy.compiled()
 		this.#reported = reported
 	}

@@ -9,9 +9,8 @@ import type { HedgeOptions } from '../../core/hedge/options.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { GrpcHedgingPolicy, GrpcRetryPolicy } from '../service-config/service-config.ts'
-import { isOversized } from '../status/failure-facts.ts'
 import { NO_RETRY } from '../status/retry-metadata.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
+import { GrpcStatusError, isOversized } from '../status/status-error.ts'
 import { DiscardedError, expired } from './call-failures.ts'
 import type { GrpcClientOptions } from './options.ts'
 import { rpcOf } from './rpc.ts'
@@ -26,7 +25,7 @@ export class GrpcRetry extends Retry {
 			// The service config decides, also for statuses that are permanent otherwise.
 			shouldRetry: (error) =>
 				error instanceof GrpcStatusError && retryableStatusCodes.has(error.code) && !isOversized(error),
-			// Only the deadline limits a pushback.
+			// A pushback is limited by the deadline only.
 			maxRetryAfterMs: MAX_NUMBER,
 			onRetry: onRetry as Retry['options']['onRetry'],
 		})
@@ -46,9 +45,8 @@ export class GrpcHedge extends Hedge {
 			delayAfterFailure(call) {
 				const { value } = call
 				if (value instanceof DiscardedError) return Infinity
-				if (!(value instanceof GrpcStatusError) || rpcOf(call).isCommitted || isOversized(value))
-					return undefined
-				if (!nonFatalStatusCodes.has(value.code)) return undefined
+				if (!(value instanceof GrpcStatusError) || !nonFatalStatusCodes.has(value.code)) return undefined
+				if (rpcOf(call).isCommitted || isOversized(value)) return undefined
 				return value.pushbackMs === NO_RETRY ? Infinity : (value.pushbackMs ?? 0)
 			},
 			expired: (call) => expired(new DeadlineExceededError(), rpcOf(call).isDeadlineInherited),
@@ -56,7 +54,6 @@ export class GrpcHedge extends Hedge {
 	}
 }
 
-/** The policies of a service config as options of core's policies. */
 /** The backoff is multiplied by a random number from 0.8 to 1.2. */
 const LOWEST_JITTER = 0.8
 /** The same as a share of the lowest backoff, which core's formula adds at most. */

@@ -6,32 +6,10 @@
 import type { Budget } from '../../core/budget/budget.ts'
 import type { TokenBudget } from '../../core/budget/token-budget.ts'
 
-export class RetryLimits implements Budget {
-	readonly #tokens: TokenBudget | undefined
-	readonly #budget: Budget | undefined
-
-	constructor(tokens: TokenBudget | undefined, budget: Budget | undefined) {
-		this.#tokens = tokens
-		this.#budget = budget
-	}
-
-	recordRequest(now?: number): void {
-		this.#budget?.recordRequest(now)
-	}
-
-	canRetry(now?: number, isTimeout?: boolean): boolean {
-		return this.#tokens?.canRetry() !== false && this.#budget?.canRetry(now, isTimeout) !== false
-	}
-
-	recordRetry(now?: number, isTimeout?: boolean): void {
-		this.#budget?.recordRetry(now, isTimeout)
-	}
-
-	recordOutcome(ok: boolean, chargedFor?: 'timeout' | 'failure'): void {
-		this.#budget?.recordOutcome(ok, chargedFor)
-	}
-
-	available(now?: number): number {
-		return Math.min(this.#tokens?.available() ?? Infinity, this.#budget?.available(now) ?? Infinity)
-	}
-}
+export const retryLimits = (tokens: TokenBudget | undefined, budget: Budget | undefined): Budget => ({
+	recordRequest: (now) => budget?.recordRequest(now),
+	canRetry: (now, isTimeout) => tokens?.canRetry() !== false && budget?.canRetry(now, isTimeout) !== false,
+	recordRetry: (now, isTimeout) => budget?.recordRetry(now, isTimeout),
+	recordOutcome: (ok, chargedFor) => budget?.recordOutcome(ok, chargedFor),
+	available: (now) => Math.min(tokens?.available() ?? Infinity, budget?.available(now) ?? Infinity),
+})

@@ -7,8 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { GrpcEventFields } from '../interceptor/grpc-interceptor.ts'
 import type { MethodConfig, MethodName } from '../service-config/service-config.ts'
 import { type StatusName, statusNameOf } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
-import { statusOf } from '../status/to-status.ts'
+import { GrpcStatusError, statusOf } from '../status/status-error.ts'
 
 /** A method of a service with its settings. */
 export interface GrpcMethod extends MethodName {

@@ -70,7 +70,7 @@ export function defineInterceptedCall(
 		override sendStatus(status: ServerStatus): void {
 			const call = this.#call
 			const isLate = call?.isOver === true
-			// First, because a status that cannot be encoded throws.
+			// `finish` comes first, because a status that cannot be encoded throws.
 			call?.finish(status.code ?? UNKNOWN, status.details)
 			if (!isLate) this.#next.sendStatus(this.#withVeto(status))
 		}
@@ -89,7 +89,7 @@ export function defineInterceptedCall(
 		}
 
 		#open(metadata: GrpcMetadata, listener: ServerListener): void {
-			// The clock from which grpc-js has computed the deadline.
+			// grpc-js has computed the deadline from the system's clock.
 			const givenMs = remainingMs(this.#next.getDeadline(), systemRuntime)
 			this.#call = engine.open(
 				{
@@ -125,12 +125,11 @@ export function defineInterceptedCall(
 			const metadata = pushback === undefined ? null : new Metadata()
 			if (pushback !== undefined) metadata?.set(PUSHBACK_KEY, pushback)
 			this.#next.sendStatus({ code, details, metadata })
-			// grpc-js does it when the status is sent: after all messages, which a client that does not read
-			// delays.
+			// grpc-js cancels it only when the status is sent, which a client that does not read messages delays.
 			this.#cancelHandler()
 		}
 
-		/** Once. A handler that was not started ignores it. */
+		/** Cancels the handler once. A handler that was not started ignores it. */
 		#cancelHandler(): void {
 			const listener = this.#listener
 			this.#listener = undefined

@@ -133,11 +133,7 @@ export class ServerEngine implements CallHost {
 			stats: () => this.stats,
 			inspection: {
 				name: this.settings.name,
-				sample: () => ({
-					policies: this.#policies(),
-					totalTimeoutMs: this.#longestMs,
-					timeoutMs: Infinity,
-				}),
+				sample: () => ({ policies: this.#policies(), totalTimeoutMs: this.#longestMs, timeoutMs: Infinity }),
 				adaptFinding: (finding) => {
 					const { code, fix } = finding
 					// The deadline also ends the wait in the queue, so the default queueTimeoutMs is not a mistake.

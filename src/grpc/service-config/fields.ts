@@ -40,7 +40,7 @@ export function readNumber(
 	return value as number
 }
 
-/** Reads a field that may be missing. `path` is the path of the object, empty for the config itself. */
+/** Reads a field that may be missing. */
 export function optionalField<T>(
 	object: JsonObject,
 	path: string,
@@ -48,29 +48,27 @@ export function optionalField<T>(
 	read: (path: string, value: unknown) => T,
 ): T | undefined {
 	const value = fieldOf(object, name)
-	return value === undefined ? undefined : read(path ? `${path}.${name}` : name, value)
+	return value === undefined ? undefined : read(pathOf(path, name), value)
 }
 
-/** Throws an InvalidOptionError for the first field that is not in `names`. `owner` names the object. */
-export function checkFields(object: JsonObject, path: string, names: readonly string[], owner: string): void {
-	for (const name of Object.keys(object))
-		if (!names.includes(name)) throw unknownField(`${path}.${name}`, object[name], names, owner, name)
-}
-
-/** Throws an InvalidOptionError for a field that looks misspelled. Other unknown fields are accepted. */
-export function checkSpelling(object: JsonObject, names: readonly string[], owner: string): void {
-	for (const name of Object.keys(object))
-		if (!names.includes(name) && nearestName(name, names))
-			throw unknownField(name, object[name], names, owner, name)
-}
-
-function unknownField(
+/**
+ * Throws an InvalidOptionError for the first field that is not in `names`; with `onlyMisspelled`, for the first
+ * one that resembles a name. `owner` names the object.
+ */
+export function checkFields(
+	object: JsonObject,
 	path: string,
-	value: unknown,
 	names: readonly string[],
 	owner: string,
-	name: string,
-): InvalidOptionError {
-	const suggestion = nearestName(name, names)
-	return new InvalidOptionError(path, value, names.join(', '), { owner, suggestion })
+	onlyMisspelled = false,
+): void {
+	for (const name of Object.keys(object)) {
+		if (names.includes(name)) continue
+		const suggestion = nearestName(name, names)
+		if (onlyMisspelled && !suggestion) continue
+		throw new InvalidOptionError(pathOf(path, name), object[name], names.join(', '), { owner, suggestion })
+	}
 }
+
+/** `path` is the path of the object, empty for the config itself. */
+const pathOf = (path: string, name: string): string => (path ? `${path}.${name}` : name)

@@ -12,7 +12,7 @@ import {
 	type OptionSchema,
 	readOptions,
 } from '../../core/options/schema.ts'
-import { checkSpelling, isJsonObject, optionalField, readList } from './fields.ts'
+import { checkFields, isJsonObject, optionalField, readList } from './fields.ts'
 import { indexMethods, readMethodConfig } from './method-configs.ts'
 import { readRetryThrottling } from './policies.ts'
 import { ServiceConfig } from './service-config.ts'
@@ -68,7 +68,7 @@ export function parseServiceConfig(json: string | object, options: ServiceConfig
 	const { maxAttemptsCap } = readOptions<{ readonly maxAttemptsCap: number }>(options, SCHEMA)
 	const config = typeof json === 'string' ? parseJson(json) : json
 	if (!isJsonObject(config)) invalidArgument('json', config, 'a JSON object')
-	checkSpelling(config, FIELDS, 'a service config')
+	checkFields(config, '', FIELDS, 'a service config', true)
 	// Accepted as unknown, it would be an empty config.
 	if (Object.hasOwn(config, ROOT)) invalidOption(ROOT, config[ROOT], 'no such field: pass its value')
 	const entries = optionalField(config, '', 'methodConfig', readList) ?? []

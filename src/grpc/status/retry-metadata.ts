@@ -1,4 +1,4 @@
-/** What clients and servers tell each other about retries, in metadata. */
+/** The metadata with which clients and servers inform each other about retries. */
 
 /** The metadata key with the number of earlier attempts of the call. */
 export const PREVIOUS_ATTEMPTS_KEY = 'grpc-previous-rpc-attempts'
@@ -6,7 +6,7 @@ export const PREVIOUS_ATTEMPTS_KEY = 'grpc-previous-rpc-attempts'
 /** The metadata key with which a server says when, and whether, it wants a retry. */
 export const PUSHBACK_KEY = 'grpc-retry-pushback-ms'
 
-/** In place of a delay: the server asks not to retry. */
+/** The value in place of a delay if the server asks not to retry. */
 export const NO_RETRY = -1
 
 /** The longest delay that the header can express, in milliseconds. */

@@ -1,9 +1,20 @@
-import type { Classification } from '../../core/classify/classification.ts'
-import { CANCELLED as CANCELLED_KIND } from '../../core/classify/classification.ts'
+/** The failures of attempts as statuses, and what is known about a failure besides its status. */
+import { CANCELLED as CANCELLED_KIND, type Classification } from '../../core/classify/classification.ts'
 import { classify } from '../../core/classify/classify.ts'
-import { isOversized } from './failure-facts.ts'
+import { safeMessage } from '../../core/classify/safe-get.ts'
+import { YaokiError } from '../../core/errors/errors.ts'
 import { NO_RETRY } from './retry-metadata.ts'
-import { STATUS_NAMES, type StatusCode, type StatusName, statusNameOf } from './status.ts'
+import {
+	CANCELLED,
+	DEADLINE_EXCEEDED,
+	INTERNAL,
+	RESOURCE_EXHAUSTED,
+	STATUS_NAMES,
+	type StatusCode,
+	type StatusName,
+	statusNameOf,
+	UNAVAILABLE,
+} from './status.ts'
 
 /** The facts of a status other than OK. */
 export interface FailedStatus {
@@ -74,3 +85,48 @@ export function classifyStatus(error: GrpcStatusError): Classification {
 		? classification
 		: { ...classification, retryAfterMs: pushbackMs }
 }
+
+const CODES: Readonly<Record<string, StatusCode>> = {
+	YAOKI_CIRCUIT_OPEN: UNAVAILABLE,
+	YAOKI_BULKHEAD_REJECTED: RESOURCE_EXHAUSTED,
+	YAOKI_RATE_LIMITED: RESOURCE_EXHAUSTED,
+	YAOKI_DEADLINE_EXCEEDED: DEADLINE_EXCEEDED,
+	YAOKI_TIMEOUT: DEADLINE_EXCEEDED,
+	YAOKI_CANCELLED: CANCELLED,
+}
+
+/**
+ * Returns the status for a failure that did not come from the server. What user code has thrown, such as a
+ * classifier, is INTERNAL: gRPC's code for broken invariants, which service configs hardly ever retry.
+ */
+export function statusOf(error: unknown): { readonly code: StatusCode; readonly details: string } {
+	const code = error instanceof YaokiError ? CODES[error.code] : undefined
+	return { code: code ?? INTERNAL, details: safeMessage(error) }
+}
+
+/** Failures of messages that are larger than the client may send. The server has not seen them. */
+const oversized = /* @__PURE__ */ new WeakSet<object>()
+
+export function setOversized(failure: Error): void {
+	oversized.add(failure)
+}
+
+export const isOversized = (failure: unknown): boolean => failure instanceof Error && oversized.has(failure)
+
+/** The connection of an attempt was lost while it was in flight. */
+export interface LostConnection {
+	/** The address of the server. */
+	readonly peer: string
+	/** The number of the attempt among all attempts of the interceptor, from 1. */
+	readonly attempt: number
+}
+
+/** Lost connections by failure. Each attempt of a hedged call has its own failure. */
+const lostConnections = /* @__PURE__ */ new WeakMap<object, LostConnection>()
+
+export function setLostConnection(failure: Error, lost: LostConnection): void {
+	lostConnections.set(failure, lost)
+}
+
+export const lostConnectionOf = (failure: unknown): LostConnection | undefined =>
+	failure instanceof Error ? lostConnections.get(failure) : undefined

@@ -58,7 +58,7 @@ export function fastifyIdempotency<Tx, Req extends FastifyRequest = FastifyReque
 	return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
 }
 
-/** From here on Fastify sends nothing. Headers that hooks have set are kept. */
+/** Stops Fastify from sending a response. Headers that hooks have set are kept. */
 function takeOver(reply: FastifyReply): void {
 	reply.hijack()
 	for (const [name, value] of Object.entries(reply.getHeaders()))

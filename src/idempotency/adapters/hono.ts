@@ -66,7 +66,7 @@ function respond(c: HonoContext, stored: StoredResponse): void {
 	replaceResponse(c, response)
 }
 
-/** Without this, Hono would add the headers of the old response to the new response. */
+/** Removes the old response first: Hono would add its headers to the new one. */
 function replaceResponse(c: HonoContext, response: Response): void {
 	Reflect.set(c, 'res', undefined)
 	c.res = response

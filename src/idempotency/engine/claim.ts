@@ -4,7 +4,6 @@
  * request may run: the signal is aborted, and the store rejects every later write of this claim.
  */
 import type { Jsonified } from '../../core/json/jsonified.ts'
-import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
 import type { IdempotencyClaimRef, StoredResponse, StoredSteps } from '../store/store.ts'
@@ -26,7 +25,7 @@ type StepFunction = (context: StepContext) => unknown
 /** The result of a step that JSON cannot hold. A later run fails instead of repeating the step's effect. */
 const NOT_JSON = '{"isNotJson":true}'
 
-/** Undefined is not JSON, so the value is a member. */
+/** The value is a member of an object, because undefined is not JSON. */
 export function encodeStepValue(value: unknown): string {
 	try {
 		return JSON.stringify({ value })
@@ -61,14 +60,13 @@ export const HEARTBEATS_PER_LEASE = 3
 const MAX_TIMER_DELAY = 0.1
 
 export class IdempotencyClaim {
-	/** All that a store gets: the identity contains the principal and the key themselves. */
+	/** The store gets only this hash and token; the identity contains the principal and the key themselves. */
 	readonly ref: IdempotencyClaimRef
 	readonly identity: IdempotencyIdentity
 	/** @internal */
 	readonly fingerprint: string
 	readonly #steps: Map<string, string>
 	readonly #writes: ClaimWrites
-	readonly #runtime: Runtime
 	readonly #settings: ClaimSettings
 	readonly #startedAt: number
 	/** When the lease ends without a heartbeat, by the process's clock. Never later than in the store. */
@@ -76,7 +74,7 @@ export class IdempotencyClaim {
 	/** Steps whose function runs. */
 	readonly #runningSteps = new Map<string, Promise<string>>()
 	#cancelHeartbeat: (() => void) | undefined
-	/** A timer of its own, because a heartbeat can hang until the lease has ended. */
+	/** The end of the lease has its own timer, because a heartbeat can hang until then. */
 	#cancelLeaseEnd: (() => void) | undefined
 	#controller: AbortController | undefined
 	#isBeating = false
@@ -102,12 +100,10 @@ export class IdempotencyClaim {
 		this.fingerprint = fingerprint
 		this.#steps = new Map(Object.entries(steps))
 		this.#writes = writes
-		this.#runtime = settings.runtime
 		this.#settings = settings
 		this.#startedAt = claimedAt
 		this.#leaseUntil = claimedAt + settings.leaseMs
-		this.#schedule()
-		this.#awaitLeaseEnd()
+		this.#startTimers()
 	}
 
 	/** True if an earlier run of this key has stored steps. */
@@ -142,7 +138,7 @@ export class IdempotencyClaim {
 	async #runOnce(name: string, fn: StepFunction): Promise<string> {
 		const running = this.#runningSteps.get(name)
 		if (running !== undefined) return running
-		// Another request may run it.
+		// Another request may run the step.
 		if (this.#isLost) throw new IdempotencyLeaseLostError()
 		const run = this.#runStep(name, fn)
 		this.#runningSteps.set(name, run)
@@ -180,10 +176,9 @@ export class IdempotencyClaim {
 		this.#hasEnded = false
 		this.#isStoring = isStoring
 		if (this.#isLost) return
-		const { leaseMs } = this.#settings
-		const sinceHeartbeatMs = this.#runtime.now() - (this.#leaseUntil - leaseMs)
-		this.#schedule(Math.max(0, leaseMs / HEARTBEATS_PER_LEASE - sinceHeartbeatMs))
-		this.#awaitLeaseEnd()
+		const { leaseMs, runtime } = this.#settings
+		const sinceHeartbeatMs = runtime.now() - (this.#leaseUntil - leaseMs)
+		this.#startTimers(Math.max(0, leaseMs / HEARTBEATS_PER_LEASE - sinceHeartbeatMs))
 	}
 
 	/** True if the response was written in a transaction of the user, which may be committed or not. */
@@ -206,8 +201,8 @@ export class IdempotencyClaim {
 		this.#pendingCommit = ++this.#commits
 		if (this.#isLost) return () => {}
 		this.#cancelTimers()
-		const { leaseMs } = this.#settings
-		const leftMs = this.#leaseUntil - this.#runtime.now()
+		const { leaseMs, runtime } = this.#settings
+		const leftMs = this.#leaseUntil - runtime.now()
 		this.#schedule(Math.max(0, leftMs - leaseMs / HEARTBEATS_PER_LEASE))
 		return () => {
 			if (before > 0 || this.#hasEnded) return
@@ -217,7 +212,7 @@ export class IdempotencyClaim {
 		}
 	}
 
-	/** The heartbeat was rejected, or the claim may no longer be extended. */
+	/** Asks whether the user has committed: the heartbeat was rejected, or the claim may no longer be extended. */
 	async #settleCommit(): Promise<void> {
 		let isCompleted: boolean
 		try {
@@ -236,16 +231,18 @@ export class IdempotencyClaim {
 		this.#cancelLeaseEnd?.()
 	}
 
-	#awaitLeaseEnd(): void {
+	#startTimers(heartbeatMs?: number): void {
+		const { runtime } = this.#settings
+		this.#schedule(heartbeatMs)
 		this.#cancelLeaseEnd?.()
-		const leftMs = Math.max(0, this.#leaseUntil - this.#runtime.now())
-		this.#cancelLeaseEnd = this.#runtime.setTimer(leftMs, () => this.#onLeaseEnd(), 'housekeeping')
+		const leftMs = Math.max(0, this.#leaseUntil - runtime.now())
+		this.#cancelLeaseEnd = runtime.setTimer(leftMs, () => this.#onLeaseEnd(), 'housekeeping')
 	}
 
 	/** The lease ended without a heartbeat. After a stall, only the store knows who has the key. */
 	#onLeaseEnd(): void {
-		const now = this.#runtime.now()
-		const { leaseMs } = this.#settings
+		const { leaseMs, runtime } = this.#settings
+		const now = runtime.now()
 		const hasStalled = now - this.#leaseUntil > leaseMs * MAX_TIMER_DELAY
 		if (!hasStalled || !this.#mayExtend(now)) this.#lose()
 		else if (!this.#isBeating) {
@@ -259,11 +256,12 @@ export class IdempotencyClaim {
 	}
 
 	#schedule(ms = this.#settings.leaseMs / HEARTBEATS_PER_LEASE): void {
-		this.#cancelHeartbeat = this.#runtime.setTimer(ms, () => void this.#beat(), 'housekeeping')
+		this.#cancelHeartbeat = this.#settings.runtime.setTimer(ms, () => void this.#beat(), 'housekeeping')
 	}
 
 	async #beat(): Promise<void> {
-		const startedAt = this.#runtime.now()
+		const { leaseMs, runtime } = this.#settings
+		const startedAt = runtime.now()
 		const pendingCommit = this.#pendingCommit
 		if (!this.#mayExtend(startedAt)) return pendingCommit > 0 ? this.#settleCommit() : undefined
 		let isHeld = true
@@ -271,7 +269,7 @@ export class IdempotencyClaim {
 		this.#isBeating = true
 		try {
 			isHeld = await this.#writes.heartbeat(this)
-			if (isHeld) this.#leaseUntil = startedAt + this.#settings.leaseMs
+			if (isHeld) this.#leaseUntil = startedAt + leaseMs
 		} catch {
 			// The next heartbeat may succeed before the lease ends.
 			hasFailed = true
@@ -289,13 +287,12 @@ export class IdempotencyClaim {
 			// The store accepts heartbeats, so the transaction has been rolled back.
 			this.#pendingCommit = 0
 		}
-		const now = this.#runtime.now()
+		const now = runtime.now()
 		const isOver = now >= this.#leaseUntil
 		if (!isHeld || (isOver && (hasFailed || !this.#mayExtend(now)))) return this.#lose()
 		// The process stalled after it had sent the heartbeat.
 		if (isOver) return this.#beat()
-		this.#schedule()
-		this.#awaitLeaseEnd()
+		this.#startTimers()
 	}
 
 	#lose(): void {
@@ -315,6 +312,6 @@ export interface BeginOptions {
 export type BeginResult =
 	| { readonly kind: 'run'; readonly claim: IdempotencyClaim }
 	| { readonly kind: 'replay'; readonly response: StoredResponse }
-	/** Without `retryAfterMs` a repetition does not help. */
+	/** If `retryAfterMs` is undefined, a repetition does not help. */
 	| { readonly kind: 'conflict'; readonly reason: ConflictReason; readonly retryAfterMs?: number | undefined }
 	| { readonly kind: 'mismatch' }

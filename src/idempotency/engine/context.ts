@@ -3,10 +3,10 @@ import type { Jsonified } from '../../core/json/jsonified.ts'
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
 import type { Queryable } from '../../sql/clients.ts'
 import { decodeStepValue, encodeStepValue, type IdempotencyClaim, type StepContext } from './claim.ts'
-import type { EngineParts } from './engine-parts.ts'
 import { completeInTransactionError, stepInTransactionError } from './errors.ts'
 import type { IdempotencyRequest } from './options.ts'
 import { type Outcome, responseOutcome, valueOutcome } from './outcome.ts'
+import type { EngineParts } from './running-claims.ts'
 import { completeIn, runTransaction } from './transaction.ts'
 
 interface CompleteOptions {
@@ -97,7 +97,6 @@ export function keepContext<Tx>(request: object, engine: object, context: Idempo
 export const keptContext = <Tx>(request: object, engine: object): IdempotencyContext<Tx> | undefined =>
 	contexts.get(request)?.get(engine) as IdempotencyContext<Tx> | undefined
 
-/** Implements what a handler, and a function of `engine.run`, gets. */
 /** `claim` is undefined without protection. `send` is given if the adapter sends a transaction's response. */
 export function idempotencyContext<Tx>(
 	engine: EngineParts<Tx>,
@@ -131,10 +130,8 @@ function contextOf<Tx, Result>(
 		step: async (name, fn) => {
 			if (openTransactions > 0 || claim?.isBlocked(name)) throw stepInTransactionError(name)
 			if (claim) return claim.step(name, fn)
-			return decodeStepValue(
-				name,
-				encodeStepValue(await fn({ idempotencyKey: crypto.randomUUID() })),
-			) as never
+			const value = await fn({ idempotencyKey: crypto.randomUUID() })
+			return decodeStepValue(name, encodeStepValue(value)) as never
 		},
 	}
 	return Object.assign(context, {

@@ -1,7 +1,7 @@
 /**
  * Decides what happens to a request with an idempotency key. It knows no framework: adapters translate a
- * request into an identity and a fingerprint, run the handler if the engine says so, and send what it
- * returns.
+ * request into an identity and a fingerprint, run the handler if the engine returns `run`, and send the
+ * response.
  */
 import type { CircuitState } from '../../core/events/events.ts'
 import type { Jsonified } from '../../core/json/jsonified.ts'
@@ -75,13 +75,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 		this.#runtime = this.settings.runtime
 		this.#guardedStore = new GuardedStore(this.settings)
 		this.#reports = new EventReports(this.settings.name, this.#runtime)
-		const { name, purgeEveryMs, store } = this.settings
-		this.#purges = new PurgeSchedule(this.#runtime, {
-			name,
-			purgeEveryMs,
-			isWorking: () => this.stats.storeCircuit === 'closed',
-			purge: (limit) => store.purge(limit, true),
-		})
+		this.#purges = new PurgeSchedule(this.settings, () => this.stats.storeCircuit === 'closed')
 		this.#waits = new SharedWaits(this.#runtime, ({ claim }) => void this.claims.tryRelease(claim))
 		this.claims = new RunningClaims(this.settings, this.#guardedStore, this.#reports, (claim) =>
 			this.#waits.wake(waitKey(claim.ref.id, claim.fingerprint)),
@@ -127,12 +121,12 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 		return { ...result, retryAfterMs: this.#retryAfterMs() }
 	}
 
-	/** With jitter, because the clients of many keys may have been cut off by one crash. */
+	/** The wait has jitter, because one crash may have cut off the clients of many keys. */
 	#retryAfterMs(leaseLeftMs = MAX_RETRY_AFTER_MS): number {
 		return Math.min(leaseLeftMs, MAX_RETRY_AFTER_MS) * (0.5 + this.#runtime.random() / 2)
 	}
 
-	/** A response that the store has not confirmed is asked for here. */
+	/** Claims the key, unless this process has a response that the store has not confirmed. */
 	async #ask(id: string, identity: IdempotencyIdentity, fingerprint: string): Promise<BeginResult> {
 		const unstored = this.claims.unstored.get(id)
 		await unstored?.waited
@@ -293,7 +287,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 
 	/** Subscribes to every event. Returns a function that unsubscribes. */
 	subscribe(listener: IdempotencyListener): () => void {
-		return this.#reports.subscribe(listener)
+		return this.#reports.emitter.subscribe(listener)
 	}
 
 	async #claim(id: string, identity: IdempotencyIdentity, fingerprint: string): Promise<BeginResult> {

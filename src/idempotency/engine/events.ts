@@ -57,7 +57,7 @@ interface ResponseLostEvent extends IdempotencyEventBase, LateStoring {
 	readonly type: 'idempotency_response_lost'
 }
 
-export interface LateStoring {
+interface LateStoring {
 	/** Since the end of the handler. */
 	readonly durationMs: number
 	readonly attempts: number

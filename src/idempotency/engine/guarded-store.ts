@@ -34,52 +34,43 @@ import type {
 import type { IdempotencySettings } from './options.ts'
 import { isSetupError } from './setup-errors.ts'
 
-/** The name in errors. Without it, a `TimeoutError` out of a step would blame the operation of the step. */
+/** The name in errors. Without it, a `TimeoutError` from a step would blame the operation of the step. */
 const STORE = 'idempotency store (storeTimeoutMs)'
 
 export class GuardedStore {
 	readonly breaker: CircuitBreaker | undefined
 	readonly policy: Policy
-	readonly #store: IdempotencyStore
-	readonly #runtime: Runtime
-	readonly #name: string
-	readonly #timeoutMs: number
+	readonly #settings: IdempotencySettings<unknown, never>
 	readonly #writePolicy: Policy
 
-	constructor({
-		store,
-		name,
-		runtime,
-		storeTimeoutMs,
-		storeCircuitBreaker,
-	}: IdempotencySettings<unknown, never>) {
-		this.#store = store
-		this.#runtime = runtime
-		this.#name = name
-		this.#timeoutMs = storeTimeoutMs
-		this.breaker = createBreaker(storeCircuitBreaker)
+	constructor(settings: IdempotencySettings<unknown, never>) {
+		const { name, runtime, storeTimeoutMs } = settings
+		this.#settings = settings
+		this.breaker = createBreaker(settings.storeCircuitBreaker)
 		this.policy = this.breaker ? pipeline({ name, runtime }, this.breaker) : pipeline({ name, runtime })
 		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs, { name: STORE }))
 	}
 
 	claim(request: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
-		// Not async functions: a store in memory returns immediately, and then no timer is started.
+		// Not an async function: a store in memory returns immediately, and then no timer is started.
 		return this.policy.execute(() => {
-			const call = new LimitedCall(this.#runtime, this.#timeoutMs)
-			const claiming = this.#store.claim(request, call)
-			// Not `instanceof Promise`: a store may have another Promise.
+			const { store, runtime, storeTimeoutMs } = this.#settings
+			const call = new LimitedCall(runtime, storeTimeoutMs)
+			const claiming = store.claim(request, call)
+			// `instanceof Promise` would be wrong for a store with a Promise of its own.
 			return 'kind' in claiming ? claiming : this.#limited(claiming, request, call)
 		})
 	}
 
-	/** Not the policy `timeout`, which does not know what the claim waits for. */
+	/** The policy `timeout` is not used here, because it does not know what the claim waits for. */
 	#limited(
 		claiming: Promise<IdempotencyClaimResult>,
 		request: IdempotencyClaimRequest,
 		call: LimitedCall,
 	): Promise<IdempotencyClaimResult> {
 		return new Promise((resolve, reject) => {
-			call.start(() => reject(call.isWaiting ? this.#busy() : this.#timedOut()))
+			const { storeTimeoutMs, name } = this.#settings
+			call.start(() => reject(call.isWaiting ? this.#busy() : new TimeoutError(STORE, storeTimeoutMs, name)))
 			claiming.then(
 				(result) => {
 					call.end()
@@ -94,22 +85,18 @@ export class GuardedStore {
 		})
 	}
 
-	#timedOut(): TimeoutError {
-		return new TimeoutError(STORE, this.#timeoutMs, this.#name)
-	}
-
 	#busy(): BulkheadRejectedError {
 		return new BulkheadRejectedError(
 			STORE,
 			'queue-timeout',
 			'no connection of the pool, or no lock of the database, was free in time. Use a larger pool, or shorter transactions',
-			this.#name,
+			this.#settings.name,
 		)
 	}
 
 	async #releaseLate(claim: IdempotencyClaimRef): Promise<void> {
 		try {
-			await this.#store.release(claim)
+			await this.#settings.store.release(claim)
 		} catch {
 			// The lease ends by itself.
 		}
@@ -117,7 +104,7 @@ export class GuardedStore {
 
 	/** Runs a write of a claim. */
 	async write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
-		const isHeld = await this.#writePolicy.execute(() => operation(this.#store))
+		const isHeld = await this.#writePolicy.execute(() => operation(this.#settings.store))
 		endOpenTime(this.breaker)
 		return isHeld
 	}
@@ -126,7 +113,7 @@ export class GuardedStore {
 /** A timer that is late by more than this share of the limit means that the process has stalled. */
 const MAX_TIMER_DELAY = 0.1
 
-/** A claim that runs. Its limit starts anew whenever the store says what the claim does now. */
+/** A claim that runs. Its limit starts anew whenever the store changes `isWaiting`. */
 class LimitedCall implements StoreCall {
 	isAbandoned = false
 	#isWaiting = false

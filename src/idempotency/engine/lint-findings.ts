@@ -48,7 +48,7 @@ function headersReadBy(principal: IdempotencySettings<unknown, never>['principal
 		if (typeof name === 'string') names.add(name.toLowerCase())
 		return undefined
 	}
-	/** Read by name, as Node does, or through methods, as the fetch standard does. */
+	/** Node reads headers as properties, and the fetch standard through methods. */
 	const headers = new Proxy(
 		{},
 		{ get: (_, name) => (typeof name === 'string' && HEADER_METHODS.has(name) ? record : record(name)) },
@@ -71,10 +71,10 @@ function headersReadBy(principal: IdempotencySettings<unknown, never>['principal
 			headers: { get: record },
 			raw: raw as never,
 		})
-		// What happens after the first await is not awaited: a database may be asked.
+		// The promise is not awaited, because the function may query a database.
 		Promise.resolve(result).catch(() => {})
 	} catch {
-		// Without a session or a token most functions throw or return undefined.
+		// Most functions throw or return undefined if the request has no session and no token.
 	}
 	return [...names]
 }

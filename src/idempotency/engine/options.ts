@@ -207,7 +207,7 @@ function checkNameList(option: string, given: unknown): asserts given is readonl
 		invalidOption(option, given, 'an array of non-empty strings')
 }
 
-/** Without a name of its own, a service that shares a database would answer for another one. */
+/** A service that shares a database with another one and has no name would use the keys of the other one. */
 function readName({ name, store }: Pick<IdempotencyOptions<unknown, never>, 'name' | 'store'>): string {
 	if (name) return name
 	if (name === undefined && store.isShared === false) return 'idempotency'

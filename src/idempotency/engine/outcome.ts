@@ -1,10 +1,10 @@
 /** What a handler or a function returns, as it is stored and as the caller gets it. */
 import type { YaokiError } from '../../core/errors/errors.ts'
-import { isStored, storedHeaders } from '../response/storage-rules.ts'
+import { isStored, storedResponse } from '../response/storage-rules.ts'
 import type { StoredResponse } from '../store/store.ts'
-import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyResponseNotStoredError, resultNotJsonError } from './errors.ts'
 import type { IdempotencyRequest } from './options.ts'
+import type { EngineParts } from './running-claims.ts'
 
 export interface Outcome<Result> {
 	readonly result: Result
@@ -26,10 +26,8 @@ export const responseOutcome =
 			: new IdempotencyResponseNotStoredError(response),
 		async stored() {
 			const { maxBodyBytes, allowedHeaders } = settings
-			const { status, headers } = response
 			const body = new Uint8Array(await response.clone().arrayBuffer())
-			if (body.length > maxBodyBytes) return undefined
-			return { status, headers: storedHeaders(headers, allowedHeaders), body }
+			return body.length > maxBodyBytes ? undefined : storedResponse(response, body, allowedHeaders)
 		},
 	})
 

@@ -7,9 +7,9 @@
  * timer. The first wait is any part of the period, because many processes start at the same moment, and
  * because some never get old.
  */
-import type { Runtime } from '../../core/runtime/runtime.ts'
-import { NewMessages } from './new-messages.ts'
+import type { IdempotencySettings } from './options.ts'
 import { hasLastingTimers } from './platform.ts'
+import { printOnce } from './print-once.ts'
 
 const BATCH_SIZE = 500
 const PAUSE_MS = 100
@@ -18,35 +18,32 @@ const PAUSE_MS = 100
 const MIN_WAIT = 0.75
 const WAIT_RANGE = 0.5
 
-export interface PurgeTarget {
-	readonly name: string
-	/** 0: never. */
-	readonly purgeEveryMs: number
-	/** False while the store fails: its first requests after an outage have no neighbor. */
-	isWorking(): boolean
-	/** Deletes a batch. Returns how many, and 0 if another process does it at this moment. */
-	purge(limit: number): number | Promise<number>
-}
-
 export class PurgeSchedule {
-	readonly #runtime: Runtime
-	readonly #target: PurgeTarget
-	readonly #messages = new NewMessages()
+	readonly #settings: IdempotencySettings<unknown, never>
+	readonly #isStoreWorking: () => boolean
+	/** A failed purge harms no request, and the next one follows. */
+	readonly #printError: (error: unknown) => void
 	#state: 'new' | 'started' | 'stopped' = 'new'
-	#running: Promise<void> | undefined
+	#running: Promise<boolean> | undefined
 	#cancel: (() => void) | undefined
 
-	constructor(runtime: Runtime, target: PurgeTarget) {
-		this.#runtime = runtime
-		this.#target = target
+	/** `isStoreWorking` returns false while the store fails: after an outage, requests come first. */
+	constructor(settings: IdempotencySettings<unknown, never>, isStoreWorking: () => boolean) {
+		this.#settings = settings
+		this.#isStoreWorking = isStoreWorking
+		this.#printError = printOnce((message) =>
+			console.warn(
+				`yaoki: idempotency engine "${settings.name}" could not delete expired keys, and tries it again later: ${message}`,
+			),
+		)
 	}
 
 	/** Called for every request. */
 	start(): void {
 		if (this.#state !== 'new') return
 		this.#state = 'started'
-		const { purgeEveryMs } = this.#target
-		if (purgeEveryMs > 0 && hasLastingTimers()) this.#wait(purgeEveryMs * this.#runtime.random())
+		const { purgeEveryMs, runtime } = this.#settings
+		if (purgeEveryMs > 0 && hasLastingTimers()) this.#wait(purgeEveryMs * runtime.random())
 	}
 
 	/** Resolves when the current batch has ended. */
@@ -57,35 +54,25 @@ export class PurgeSchedule {
 	}
 
 	#wait(ms: number): void {
-		this.#cancel = this.#runtime.setTimer(ms, () => void this.#run(), 'housekeeping')
+		this.#cancel = this.#settings.runtime.setTimer(ms, () => void this.#run(), 'housekeeping')
 	}
 
 	async #run(): Promise<void> {
-		const { purgeEveryMs } = this.#target
+		const { purgeEveryMs, runtime } = this.#settings
 		this.#running = this.#purgeBatch()
-			.catch((error) => {
-				this.#print(error)
-				return false
-			})
-			.then((hasMore) => {
-				this.#running = undefined
-				if (this.#state === 'stopped') return
-				this.#wait(hasMore ? PAUSE_MS : purgeEveryMs * (MIN_WAIT + WAIT_RANGE * this.#runtime.random()))
-			})
-		await this.#running
+		const hasMore = await this.#running
+		this.#running = undefined
+		if (this.#state === 'stopped') return
+		this.#wait(hasMore ? PAUSE_MS : purgeEveryMs * (MIN_WAIT + WAIT_RANGE * runtime.random()))
 	}
 
-	/** Returns whether there may be more. */
+	/** Returns whether there may be more. Deletes nothing while another process does it. */
 	async #purgeBatch(): Promise<boolean> {
-		return this.#target.isWorking() && (await this.#target.purge(BATCH_SIZE)) >= BATCH_SIZE
-	}
-
-	/** A failed purge harms no request, and the next one follows. Each message is printed once. */
-	#print(error: unknown): void {
-		const message = this.#messages.find(error)
-		if (message === undefined) return
-		console.warn(
-			`yaoki: idempotency engine "${this.#target.name}" could not delete expired keys, and tries it again later: ${message}`,
-		)
+		try {
+			return this.#isStoreWorking() && (await this.#settings.store.purge(BATCH_SIZE, true)) >= BATCH_SIZE
+		} catch (error) {
+			this.#printError(error)
+			return false
+		}
 	}
 }

@@ -6,9 +6,9 @@ import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
 import type { BeginResult } from './claim.ts'
 import { type IdempotencyRunContext, runContext } from './context.ts'
-import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyConflictError } from './errors.ts'
 import { type Outcome, storedValue, valueOutcome } from './outcome.ts'
+import type { EngineParts } from './running-claims.ts'
 
 /**
  * Options of `engine.run`, its last argument; `principal` is required. `engine.run` runs a function once per

@@ -15,12 +15,19 @@ import type {
 	StoredResponse,
 	StoredSteps,
 } from '../store/store.ts'
-import { type ClaimWrites, IdempotencyClaim } from './claim.ts'
+import { type BeginOptions, type BeginResult, type ClaimWrites, IdempotencyClaim } from './claim.ts'
 import type { EventReports } from './event-reports.ts'
 import type { FencedEvent, StoreOperation } from './events.ts'
 import type { GuardedStore } from './guarded-store.ts'
 import type { IdempotencySettings } from './options.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
+
+/** What contexts, transactions and functions use of an engine. `IdempotencyEngine` imports them. */
+export interface EngineParts<Tx = unknown> {
+	readonly settings: IdempotencySettings<Tx, never>
+	readonly claims: RunningClaims
+	begin(identity: IdempotencyIdentity, fingerprint: string, options?: BeginOptions): Promise<BeginResult>
+}
 
 export class RunningClaims implements ClaimWrites {
 	readonly #settings: IdempotencySettings<unknown, never>
@@ -93,7 +100,7 @@ export class RunningClaims implements ClaimWrites {
 
 	onLost(claim: IdempotencyClaim): void {
 		this.#stop(claim)
-		this.#reports.leaseLost(claim.identity)
+		this.#reports.emit(claim.identity, { type: 'idempotency_lease_lost' })
 	}
 
 	/** See `IdempotencyEngine.complete`. */
@@ -158,7 +165,7 @@ export class RunningClaims implements ClaimWrites {
 			if (!isWritten) undo()
 		}
 		if (isWritten) return true
-		this.#reports.fenced(claim.identity, 'complete')
+		this.#reports.emit(claim.identity, { type: 'idempotency_fenced', operation: 'complete' })
 		return false
 	}
 
@@ -198,8 +205,8 @@ export class RunningClaims implements ClaimWrites {
 			return this.#write('complete', claim, (store) => this.#completeIn(store, claim, response))
 		}
 		const report = (isStored: boolean): void => {
-			const durationMs = this.#runtime.now() - startedAt
-			this.#reports.storedLate(identity, isStored, { durationMs, attempts })
+			const type = isStored ? 'idempotency_stored_late' : 'idempotency_response_lost'
+			this.#reports.emit(identity, { type, durationMs: this.#runtime.now() - startedAt, attempts })
 		}
 		const stored = this.#unconfirmed.repeat(write, claim.runUntil, error).finally(() => claim.end())
 		stored.then(
@@ -266,7 +273,7 @@ export class RunningClaims implements ClaimWrites {
 		run: () => Promise<boolean>,
 	): Promise<boolean> {
 		const isWritten = await this.#guarded(operation, claim, run)
-		if (!isWritten) this.#reports.fenced(claim.identity, operation)
+		if (!isWritten) this.#reports.emit(claim.identity, { type: 'idempotency_fenced', operation })
 		return isWritten
 	}
 

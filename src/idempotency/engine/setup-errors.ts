@@ -1,32 +1,25 @@
 /**
- * Errors of a store that only a person ends: its tables are missing or have another version, or the database
+ * Errors of a store that only an operator can end: its tables are missing or have another version, or the database
  * user may not use them. Clients that repeat the request later, as after an outage, would repeat it forever.
- * So it is answered with 500, does not count for the circuit breaker, which would hide the cause, and is
- * printed: a program without a listener would not show it. The store is asked each time, and works as soon as
- * it is set up.
+ * So the request gets 500, the error does not count for the circuit breaker, which would hide the cause, and
+ * it is printed, because a program without a listener would not show it. Each request asks the store again, so
+ * that it works as soon as it is set up.
  */
 import { classify } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
-import { NewMessages } from './new-messages.ts'
+import { printOnce } from './print-once.ts'
 
 export const isSetupError = (error: unknown): boolean =>
 	safeGet(error, 'code') === 'YAOKI_IDEMPOTENCY_SCHEMA' || classify(error).kind === 'permanent'
 
-/** Prints each message once. */
-export class SetupErrorReports {
-	readonly #name: string
-	readonly #messages = new NewMessages()
-
-	constructor(name: string) {
-		this.#name = name
-	}
-
-	add(error: unknown): void {
-		if (!isSetupError(error)) return
-		const message = this.#messages.find(error)
-		if (message === undefined) return
+/** Returns a function that prints the message of a setup error once, and ignores other errors. */
+export function setupErrorPrinter(name: string): (error: unknown) => void {
+	const print = printOnce((message) =>
 		console.error(
-			`yaoki: idempotency engine "${this.#name}" cannot use its store, requests with a key fail: ${message}`,
-		)
+			`yaoki: idempotency engine "${name}" cannot use its store, requests with a key fail: ${message}`,
+		),
+	)
+	return (error) => {
+		if (isSetupError(error)) print(error)
 	}
 }

@@ -5,9 +5,9 @@
  */
 import type { Queryable } from '../../sql/clients.ts'
 import type { IdempotencyClaim } from './claim.ts'
-import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyLeaseLostError, noTransactionError } from './errors.ts'
 import type { Outcome } from './outcome.ts'
+import type { EngineParts } from './running-claims.ts'
 
 /**
  * Opens the transaction. Without a claim only the function's writes are committed. A response that is not

@@ -1,10 +1,10 @@
 /**
- * Writes that the store has not confirmed, repeated until it does. All of an engine share one queue, because
- * they fail for one reason: after a failure a single write asks whether the store is back, and each success
+ * Writes that the store has not confirmed are repeated until it does. An engine has one queue for all of them,
+ * because they fail for one reason. After a failure a single write asks whether the store is back, and each success
  * doubles how many run concurrently. A loop per write would send hundreds of statements a second to a
  * database that recovers, and pools keep the statements of attempts that timed out.
  *
- * A write that fails goes to the end of the queue: one that can never succeed does not stop the others.
+ * A write that fails goes to the end of the queue, so that a write that can never succeed does not stop the others.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
@@ -17,7 +17,7 @@ interface UnconfirmedWrite {
 	error: unknown
 }
 
-/** Short: after the end of the lease, another process can claim the key of a response that is not stored. */
+/** Short, because another process can claim the key at the end of the lease and would run the request again. */
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 500
 const MAX_CONCURRENT = 16
@@ -28,7 +28,7 @@ export class UnconfirmedWrites {
 	readonly #promises = new Set<Promise<boolean>>()
 	#running = 0
 	#maxRunning = 1
-	/** Since the last success. */
+	/** The number of failures since the last success. */
 	#failures = 0
 	#isPaused = false
 
@@ -53,7 +53,7 @@ export class UnconfirmedWrites {
 		while (this.#promises.size > 0) await Promise.allSettled(this.#promises)
 	}
 
-	/** With jitter: the processes of a service have lost their database at the same moment. */
+	/** The pause has jitter, because all processes of a service lose their database at the same moment. */
 	#pause(): void {
 		this.#isPaused = true
 		const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)

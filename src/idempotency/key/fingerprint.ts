@@ -43,7 +43,7 @@ export function fingerprintOf(
 	return value ? sha256(head + canonicalJson(value.parsed, excludedFields)) : sha256(head, body)
 }
 
-/** Without parameters, whose order and spelling differ: `application/json; charset=utf-8`. */
+/** Drops the parameters, such as `charset=utf-8`: clients write them in different ways. */
 const mediaType = (contentType: string | null | undefined): string =>
 	(contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 
@@ -56,7 +56,7 @@ function sortedQuery(query: string): string {
 	return params.toString()
 }
 
-/** Undefined if it is not JSON: its bytes count then. */
+/** Returns undefined if the body is not JSON. Then its bytes are compared. */
 function parseJson(body: Uint8Array): ParsedBody | undefined {
 	try {
 		return { parsed: JSON.parse(new TextDecoder().decode(body)) }

@@ -3,6 +3,7 @@
  * microsecond; WebCrypto, which every runtime has, returns a promise and costs ten. `node:crypto` is not
  * imported, because then bundles for browsers and the edge would need it.
  */
+import { builtinModule } from '../../sql/node-modules.ts'
 
 interface NodeHash {
 	update(data: string | Uint8Array): NodeHash
@@ -13,11 +14,8 @@ interface NodeCrypto {
 	hash?(algorithm: 'sha256', data: string, encoding: 'base64url'): string
 	createHash(algorithm: 'sha256'): NodeHash
 }
-interface NodeProcess {
-	getBuiltinModule?(name: 'node:crypto'): NodeCrypto | undefined
-}
 
-const nodeCrypto = (globalThis as { process?: NodeProcess }).process?.getBuiltinModule?.('node:crypto')
+const nodeCrypto = builtinModule<NodeCrypto>('node:crypto')
 
 /** Hashes a text, and the bytes after it. The text must say by itself where it ends, as JSON does. */
 export function sha256(text: string, bytes?: Uint8Array): string | Promise<string> {

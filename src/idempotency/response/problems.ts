@@ -6,30 +6,7 @@
 import { MAX_JSON_DEPTH } from '../key/canonical-json.ts'
 import type { StoredResponse } from '../store/store.ts'
 
-/** The member `code` of the body: for programs, stable across versions. */
-export type ProblemCode =
-	| 'idempotency-key-missing'
-	| 'idempotency-key-malformed'
-	| 'idempotency-key-reused'
-	| 'request-in-progress'
-	| 'request-outcome-unknown'
-	| 'response-not-stored'
-	| 'principal-missing'
-	| 'request-target-malformed'
-	| 'request-body-incomplete'
-	| 'request-body-too-large'
-	| 'request-body-too-deep'
-	| 'internal-error'
-	| 'idempotency-store-unavailable'
-	| 'idempotency-store-not-ready'
-
-interface Problem {
-	readonly status: number
-	readonly title: string
-	readonly detail: string
-}
-
-const PROBLEMS: Record<ProblemCode, Problem> = {
+const PROBLEMS = {
 	'idempotency-key-missing': {
 		status: 400,
 		title: 'Idempotency-Key header required',
@@ -98,6 +75,9 @@ const PROBLEMS: Record<ProblemCode, Problem> = {
 		detail: 'The request was not processed. The operator of this server has to set up its idempotency store.',
 	},
 }
+
+/** The member `code` of the body: for programs, stable across versions. */
+export type ProblemCode = keyof typeof PROBLEMS
 
 /** Returns the response for a request that does not run. */
 export function problemResponse(

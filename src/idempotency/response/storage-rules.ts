@@ -9,6 +9,7 @@
  * not be replayed: a cookie would log in every client that repeats the request.
  */
 import { notify } from '../../core/options/hooks.ts'
+import type { StoredResponse } from '../store/store.ts'
 
 /** The outcome of a handler, as `shouldStore` sees it. */
 export interface HandledResponse {
@@ -69,12 +70,17 @@ const NEVER: ReadonlySet<string> = new Set([
 
 export const isNeverStored = (name: string): boolean => NEVER.has(name)
 
-type HeaderPairs = Iterable<readonly [name: string, value: string]>
+type Headers = Iterable<readonly [name: string, value: string]>
 
-/** Returns the headers that may be stored, in their order, with repeated names. */
-export function storedHeaders(headers: HeaderPairs, allowed: ReadonlySet<string>): [string, string][] {
-	const stored: [string, string][] = []
-	for (const [name, value] of headers)
-		if (allowed.has(name.toLowerCase())) stored.push([name.toLowerCase(), value])
-	return stored
-}
+/** Returns a response with the headers that may be stored, in their order, with repeated names. */
+export const storedResponse = (
+	{ status, headers }: { readonly status: number; readonly headers: Headers },
+	body: Uint8Array,
+	allowed: ReadonlySet<string>,
+): StoredResponse => ({
+	status,
+	headers: Array.from(headers, ([name, value]) => [name.toLowerCase(), value] as const).filter(([name]) =>
+		allowed.has(name),
+	),
+	body,
+})

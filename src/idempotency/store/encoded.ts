@@ -19,7 +19,7 @@ export const decodeResponse = (status: number, headers: string, body: unknown): 
 	body: typeof body === 'string' ? fromHex(body.slice(2)) : plainBytes(body as Uint8Array),
 })
 
-/** Without the methods of Node's Buffer: some do something else than the methods of an array. */
+/** Returns an array that is no Buffer of Node: some of its methods do something else. */
 const plainBytes = ({ buffer, byteOffset, length }: Uint8Array): Uint8Array =>
 	new Uint8Array(buffer, byteOffset, length)
 
@@ -39,15 +39,8 @@ export const decodeSteps = (steps: string | null): StoredSteps =>
 	steps === null || steps === '' ? NO_STEPS : Object.fromEntries(JSON.parse(`[${steps.slice(0, -1)}]`))
 
 /** The columns of a key that people see. */
-export interface KeyColumns {
-	readonly token: string
-	readonly state: StoredKey['state']
+export interface KeyColumns extends Omit<StoredKey, 'leaseLeftMs' | 'steps'> {
 	readonly leaseLeftMs: number
-	readonly createdAt: number
-	readonly completedAt: number | null
-	readonly expiresAt: number
-	readonly status: number | null
-	readonly bodyBytes: number | null
 	readonly steps: string | null
 }
 

@@ -71,9 +71,9 @@ class MemoryStore implements IdempotencyStore<never> {
 	readonly isShared = false
 	readonly #settings: Settings
 	readonly #runtime: Runtime
-	/** In the order of creation. */
+	/** The rows in the order of creation. */
 	readonly #rows = new Map<string, Row>()
-	/** Ids of completed keys, in the order of completion, which is also that in which they expire. */
+	/** Ids of completed keys, in the order of completion, in which they also expire. */
 	readonly #completed = new Set<string>()
 	#bytes = 0
 
@@ -227,7 +227,7 @@ class MemoryStore implements IdempotencyStore<never> {
 				this.#delete(id)
 				if (!isFull()) return
 			}
-			// Abandoned keys whose retention is over.
+			// These are abandoned keys whose retention is over.
 			for (const [id, row] of this.#rows) if (row.expiresAt <= now) this.#delete(id)
 		}
 		if (!isFull()) return

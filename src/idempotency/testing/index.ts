@@ -12,8 +12,7 @@ import { responses } from './cases/responses.ts'
 import { purge, retention } from './cases/retention.ts'
 import { releases, steps } from './cases/steps.ts'
 import { transactions } from './cases/transactions.ts'
-import type { IdempotencyStoreUnderTest } from './harness/harness.ts'
-import { type CaseTable, StoreHarness } from './harness/harness.ts'
+import { type CaseTable, type IdempotencyStoreUnderTest, StoreHarness } from './harness/harness.ts'
 
 export type { IdempotencyStoreUnderTest } from './harness/harness.ts'
 

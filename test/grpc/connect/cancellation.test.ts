@@ -5,7 +5,7 @@ import { runWithContext } from 'yaoki/node'
 import { retrying } from './configs.ts'
 import { METHODS } from './connect-client.ts'
 import { fail, hang, reply } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 import { testCancellation } from './suites/cancellation.ts'
 
 const shared = useServer()

@@ -6,7 +6,7 @@ import { virtualRuntime } from 'yaoki/testing'
 import { retrying } from './configs.ts'
 import { METHODS } from './connect-client.ts'
 import { fail, hang } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 import { testDeadlines } from './suites/deadlines.ts'
 
 const shared = useServer()

@@ -22,7 +22,7 @@ import {
 } from '../support/faulty-server.ts'
 import { retrying, timingOut } from './configs.ts'
 import { METHODS } from './connect-client.ts'
-import { useClient } from './setting.ts'
+import { useClient } from './setup.ts'
 
 const ok = stream(halfClose(), headers(), message({ text: 'a' }), trailers(0))
 

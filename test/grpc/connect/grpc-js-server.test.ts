@@ -5,7 +5,7 @@ import { explain } from 'yaoki'
 import { fail, hang, reply, startUsersServer, type UsersServer } from '../support/users-server.ts'
 import { hedging, retrying, timingOut } from './configs.ts'
 import { METHODS } from './connect-client.ts'
-import { useClient } from './setting.ts'
+import { useClient } from './setup.ts'
 
 let server: UsersServer
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { hedging } from './configs.ts'
 import { METHODS } from './connect-client.ts'
 import { fail, reply, sendThenHang } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 import { testHedging } from './suites/hedging.ts'
 
 const shared = useServer()

@@ -19,8 +19,8 @@ const descriptor = () =>
 		options: { javaPackage: '', deprecated: false },
 	})
 
-describe('a copy is encoded like the message', () => {
-	test('with nested messages, lists and fields that are set to their default', () => {
+describe('the copy of a message', () => {
+	test('is encoded like the message with nested messages, lists and fields that are set to their default', () => {
 		const message = descriptor()
 		const copy = copyMessage(message)
 		expect(toBinary(FileDescriptorProtoSchema, copy)).toEqual(toBinary(FileDescriptorProtoSchema, message))
@@ -29,7 +29,7 @@ describe('a copy is encoded like the message', () => {
 		expect(Object.hasOwn(copy, 'syntax')).toBe(false)
 	})
 
-	test('with maps, also with the key __proto__', () => {
+	test('is encoded like the message with maps, also with the key __proto__', () => {
 		const fields = JSON.parse('{"__proto__":{"kind":{"case":"stringValue","value":"a"}}}')
 		const message = create(StructSchema, { fields: { a: { kind: { case: 'numberValue', value: 1 } } } })
 		Object.assign(message, { fields: { ...message.fields, ...fields } })
@@ -39,7 +39,7 @@ describe('a copy is encoded like the message', () => {
 		expect(toJsonString(StructSchema, copy)).toBe(toJsonString(StructSchema, message))
 	})
 
-	test('with bigints, bytes of a Buffer and unknown fields', () => {
+	test('is encoded like the message with bigints, bytes of a Buffer and unknown fields', () => {
 		const time = create(TimestampSchema, { seconds: 9_007_199_254_740_993n, nanos: 5 })
 		expect(toBinary(TimestampSchema, copyMessage(time))).toEqual(toBinary(TimestampSchema, time))
 		const any = create(AnySchema, { typeUrl: 't', value: Buffer.from('abc') })
@@ -52,7 +52,7 @@ describe('a copy is encoded like the message', () => {
 		expect(toBinary(TimestampSchema, copyMessage(unknown))).toEqual(toBinary(TimestampSchema, unknown))
 	})
 
-	test('with anything that JSON can contain', () => {
+	test('is equal to the message with anything that JSON can contain', () => {
 		fc.assert(
 			fc.property(fc.jsonValue(), (value) => {
 				expect(copyMessage(value)).toEqual(value)

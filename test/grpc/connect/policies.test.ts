@@ -7,7 +7,7 @@ import { withAmbientContext } from 'yaoki/node'
 import { hedging, retrying } from './configs.ts'
 import { METHODS } from './connect-client.ts'
 import { fail, hang, reply } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 
 const shared = useServer()
 

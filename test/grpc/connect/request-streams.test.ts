@@ -5,7 +5,7 @@ import { explain } from 'yaoki'
 import { type ItemInit, ItemSchema } from '../support/users.ts'
 import { hedging, retrying } from './configs.ts'
 import { echo, fail, reply } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 
 const shared = useServer()
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { METHODS } from './connect-client.ts'
 import { sendThenHang } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 import { testResponseStreams } from './suites/response-streams.ts'
 
 const shared = useServer()
@@ -9,7 +9,7 @@ const shared = useServer()
 testResponseStreams(shared, 'connect', METHODS)
 
 describe('a caller that stops reading', () => {
-	test('by return() of the iterator cancels the call and frees the slot', async () => {
+	test('cancels the call and frees the slot by return() of the iterator', async () => {
 		const { server } = shared
 		const { client, interceptor, events } = useClient(server, { bulkhead: { maxConcurrent: 1 } }, 'grpc', {
 			outer: [
@@ -37,7 +37,7 @@ describe('a caller that stops reading', () => {
 		expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'CANCELLED' })
 	})
 
-	test('by leaving a loop frees the slot when the stream is no longer used', async () => {
+	test('frees the slot by leaving a loop when the stream is no longer used', async () => {
 		const { server } = shared
 		const { client, interceptor } = useClient(server, { bulkhead: { maxConcurrent: 1 } })
 		server.play(sendThenHang([{ text: 'a' }]))

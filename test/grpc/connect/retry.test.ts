@@ -6,7 +6,7 @@ import { ItemSchema } from '../support/users.ts'
 import { retrying } from './configs.ts'
 import { METHODS } from './connect-client.ts'
 import { fail, reply } from './connect-server.ts'
-import { useClient, useServer } from './setting.ts'
+import { useClient, useServer } from './setup.ts'
 import { testRetries } from './suites/retry.ts'
 
 const shared = useServer()

@@ -11,8 +11,8 @@ import { useUsersClient } from '../support/users-client.ts'
 import { retrying } from './configs.ts'
 import { METHODS, useConnectClient } from './connect-client.ts'
 import { hang, reply, sendThenHang, startConnectServer } from './connect-server.ts'
-import { useResilientServer } from './server-setting.ts'
-import { useClient } from './setting.ts'
+import { useResilientServer } from './server-setup.ts'
+import { useClient } from './setup.ts'
 import { testServer } from './suites/server.ts'
 
 const { Code, ConnectError } = connect

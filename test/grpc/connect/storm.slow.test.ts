@@ -6,8 +6,8 @@ import type { ItemInit, MethodName } from '../support/users.ts'
 import { hedging, retrying } from './configs.ts'
 import { TRANSPORTS } from './connect-client.ts'
 import { echo, fail, hang, reply, type Step, sendThenHang } from './connect-server.ts'
-import { useResilientServer } from './server-setting.ts'
-import { useClient } from './setting.ts'
+import { useResilientServer } from './server-setup.ts'
+import { useClient } from './setup.ts'
 
 const CALLS = 200
 

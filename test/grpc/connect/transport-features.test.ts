@@ -6,7 +6,7 @@ import { resilientConnectInterceptor } from 'yaoki/grpc'
 import { Users } from '../support/users.ts'
 import { retrying } from './configs.ts'
 import { fail, reply } from './connect-server.ts'
-import { useServer } from './setting.ts'
+import { useServer } from './setup.ts'
 
 const { Code } = connect
 const shared = useServer()

@@ -1,6 +1,6 @@
 /** The behavior that must not depend on the protocol, with each transport of Connect. */
 import { TRANSPORTS } from './connect-client.ts'
-import { useServer } from './setting.ts'
+import { useServer } from './setup.ts'
 import { testCancellation } from './suites/cancellation.ts'
 import { testDeadlines } from './suites/deadlines.ts'
 import { testHedging } from './suites/hedging.ts'

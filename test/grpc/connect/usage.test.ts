@@ -2,7 +2,7 @@ import * as connect from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { resilientConnectInterceptor } from 'yaoki/grpc'
 import { METHODS } from './connect-client.ts'
-import { useServer } from './setting.ts'
+import { useServer } from './setup.ts'
 import { testUsage } from './suites/usage.ts'
 
 const shared = useServer()

@@ -140,7 +140,7 @@ describe('events', () => {
 		expect(interceptor.stats.bufferedBytes).toBe(0)
 	})
 
-	test('without a message above the buffer, do not name it', async () => {
+	test('do not name the buffer if no message was above it', async () => {
 		const { client, events } = useClient({ serviceConfig: retries(2) })
 		server.play(fail(3))
 		await client.invoke('Get', {}).done

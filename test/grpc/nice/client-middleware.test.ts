@@ -67,7 +67,7 @@ describe.each(KINDS)('a call of kind %o', (kind) => {
 		expect(middleware.stats).toMatchObject({ calls: 1, failures: 0, attempts: 3, bufferedBytes: 0 })
 	})
 
-	test('that fails ends with the error of its last attempt', async () => {
+	test('ends with the error of its last attempt if it fails', async () => {
 		const { clock, middleware } = useMiddleware({ serviceConfig: retries(2) })
 		const errors = [failed(14, 'first'), failed(14, 'second')]
 		// biome-ignore lint/correctness/useYield: it fails before a message.

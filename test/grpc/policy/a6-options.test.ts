@@ -17,7 +17,7 @@ function policyOf(changes: object, maxAttemptsCap = 5): GrpcRetryPolicy {
 }
 
 describe('A6 exponential backoff: min(initialBackoff * backoffMultiplier ** (n - 1), maxBackoff) * random(0.8, 1.2)', () => {
-	test('for every valid policy', () => {
+	test('is the delay of core for every valid policy', () => {
 		const seconds = fc.integer({ min: 1, max: 10_000_000 }).map((micros) => `${(micros / 1e6).toFixed(6)}s`)
 		const policy = fc.record({
 			maxAttempts: fc.integer({ min: 2, max: 30 }),

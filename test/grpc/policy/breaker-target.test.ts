@@ -2,7 +2,7 @@
 import * as grpc from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { type GrpcClientOptions, resilientInterceptor } from 'yaoki/grpc'
-import { useClient, useServer } from '../connect/setting.ts'
+import { useClient, useServer } from '../connect/setup.ts'
 import { fail } from '../support/server-steps.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { startUsersServer } from '../support/users-server.ts'

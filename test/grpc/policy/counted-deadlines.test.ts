@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type GrpcClientOptions, parseServiceConfig } from 'yaoki/grpc'
 import { virtualRuntime } from 'yaoki/testing'
 import { hang } from '../connect/connect-server.ts'
-import { useClient, useServer } from '../connect/setting.ts'
+import { useClient, useServer } from '../connect/setup.ts'
 import { hedging } from '../support/configs.ts'
 import { FakeClient } from '../support/fake-caller.ts'
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { GrpcClientOptions } from 'yaoki/grpc'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { fail } from '../connect/connect-server.ts'
-import { useClient, useServer } from '../connect/setting.ts'
+import { useClient, useServer } from '../connect/setup.ts'
 import { FakeClient } from '../support/fake-caller.ts'
 
 const shared = useServer()

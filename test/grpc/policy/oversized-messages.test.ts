@@ -10,7 +10,7 @@ import {
 	resilientConnectInterceptor,
 	resilientInterceptor,
 } from 'yaoki/grpc'
-import { useServer } from '../connect/setting.ts'
+import { useServer } from '../connect/setup.ts'
 import { quickRetry } from '../support/configs.ts'
 import { Users } from '../support/users.ts'
 import { useUsersClient } from '../support/users-client.ts'

@@ -5,7 +5,7 @@ import type { YaokiEvent } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { eventuallyTrue } from '../../support/eventually.ts'
 import { fail, sendThenHang } from '../connect/connect-server.ts'
-import { useClient, useServer } from '../connect/setting.ts'
+import { useClient, useServer } from '../connect/setup.ts'
 import { hedging, retries } from '../support/configs.ts'
 import { FakeClient } from '../support/fake-caller.ts'
 
@@ -82,11 +82,11 @@ describe('a probe of Connect', () => {
 
 	async function useHalfOpen(clock: VirtualRuntime) {
 		const { server } = shared
-		const setting = useClient(server, { circuitBreaker, runtime: clock })
+		const client = useClient(server, { circuitBreaker, runtime: clock })
 		server.play([fail(Code.Internal), sendThenHang([{ text: 'a' }])])
-		await setting.client.invoke('Get', {})
+		await client.client.invoke('Get', {})
 		await clock.advance(2_000)
-		return { ...setting, state: () => setting.interceptor.stats.circuits['']?.state }
+		return { ...client, state: () => client.interceptor.stats.circuits['']?.state }
 	}
 
 	test('closes the circuit with the first message of a stream', async () => {

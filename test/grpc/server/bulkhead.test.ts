@@ -5,7 +5,7 @@ import { deferred } from '../../http/deferred.ts'
 import { frameOf, useRawClient } from '../support/raw-client.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { hang, reply, type Step } from '../support/users-server.ts'
-import { METHODS, useServer } from './setting.ts'
+import { METHODS, useServer } from './setup.ts'
 
 /** A step that responds when the test says so. */
 function heldReply(text: string): { readonly step: Step; release(): void } {

@@ -16,7 +16,7 @@ import { quickRetries } from '../support/configs.ts'
 import { useRawClient } from '../support/raw-client.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { fail, hang, reply, type Step, sendThenHang, startUsersServer } from '../support/users-server.ts'
-import { METHODS, useServer } from './setting.ts'
+import { METHODS, useServer } from './setup.ts'
 
 describe.each(METHODS)('%s', (method) => {
 	test('the handler runs in a context with deadline, signal and attempt', async () => {

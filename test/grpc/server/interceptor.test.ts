@@ -15,7 +15,7 @@ import { attachObserver } from '../../../src/telemetry/observe/attach.ts'
 import { useRawClient } from '../support/raw-client.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { fail, hang, reply, startUsersServer } from '../support/users-server.ts'
-import { METHODS, useServer } from './setting.ts'
+import { METHODS, useServer } from './setup.ts'
 
 test('is a server interceptor of grpc-js', () => {
 	const interceptor: grpc.ServerInterceptor = resilientServerInterceptor(grpc)

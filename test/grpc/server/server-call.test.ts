@@ -17,7 +17,7 @@ interface Incoming {
 }
 
 /** A server in virtual time, whose calls record what happens to them. */
-function setting(options: GrpcServerOptions = {}, abandonAfterMs?: number) {
+function setup(options: GrpcServerOptions = {}, abandonAfterMs?: number) {
 	const clock = virtualRuntime({ seed: 3 })
 	const events: GrpcEvent[] = []
 	const engine = new ServerEngine(
@@ -48,18 +48,18 @@ function setting(options: GrpcServerOptions = {}, abandonAfterMs?: number) {
 
 describe('the context of a handler', () => {
 	test('has the deadline of the client, capped, with a margin', () => {
-		const { arrive } = setting({ maxDeadlineMs: 1_000, marginMs: 50, defaultDeadlineMs: 700 })
+		const { arrive } = setup({ maxDeadlineMs: 1_000, marginMs: 50, defaultDeadlineMs: 700 })
 		expect(arrive({ remainingMs: 500 }).seen.context?.deadline?.remainingMs).toBe(450)
 		expect(arrive({ remainingMs: 5_000 }).seen.context?.deadline?.remainingMs).toBe(950)
 		expect(arrive().seen.context?.deadline?.remainingMs).toBe(650)
 	})
 
 	test('has no deadline if the client sends none and there is no default', () => {
-		expect(setting().arrive().seen.context?.deadline).toBeUndefined()
+		expect(setup().arrive().seen.context?.deadline).toBeUndefined()
 	})
 
 	test('has service, method and the attempt of the client', () => {
-		const { arrive } = setting()
+		const { arrive } = setup()
 		const { context } = arrive({ headers: { 'grpc-previous-rpc-attempts': '2' } }).seen
 		expect(context).toMatchObject({ service: 'shop.Users', method: 'Get', attempt: 2, isExpired: false })
 		for (const text of ['', 'x', '-1', '1.5', '9'.repeat(9)])
@@ -67,20 +67,20 @@ describe('the context of a handler', () => {
 	})
 
 	test('ignores the retry headers of clients that are not trusted', () => {
-		const { arrive } = setting({ trustRetryHeaders: false })
+		const { arrive } = setup({ trustRetryHeaders: false })
 		expect(arrive({ headers: { 'grpc-previous-rpc-attempts': '2' } }).seen.context?.attempt).toBe(0)
 	})
 
 	test('is the async context of the handler', () => {
 		const inside: unknown[] = []
-		const { seen, call } = setting().arrive({ onStart: () => inside.push(currentContext()) })
+		const { seen, call } = setup().arrive({ onStart: () => inside.push(currentContext()) })
 		call.run(() => inside.push(currentContext()))
 		expect(inside).toEqual([seen.context, seen.context])
 		expect(currentContext()).toBeUndefined()
 	})
 
 	test('aborts its signal when the client cancels, and not after a response', async () => {
-		const { arrive, clock } = setting()
+		const { arrive, clock } = setup()
 		const cancelled = arrive()
 		const finished = arrive({ remainingMs: 10 })
 		const signals = [cancelled, finished].map(({ seen }) => seen.context?.signal)
@@ -109,7 +109,7 @@ describe('nested retries', () => {
 	}
 
 	test('the innermost layer retries, and the status then forbids the client to retry', async () => {
-		const { arrive, clock } = setting()
+		const { arrive, clock } = setup()
 		const { call } = arrive({ headers: { 'grpc-previous-rpc-attempts': '1' } })
 		expect(call.context?.retriesExhausted).toBe(false)
 		expect(await attemptsInside(call, clock)).toBe(3)
@@ -117,14 +117,14 @@ describe('nested retries', () => {
 	})
 
 	test('a client that asks for retries of the outermost layer only gets no retries here', async () => {
-		const { arrive, clock } = setting()
+		const { arrive, clock } = setup()
 		const { call } = arrive({ headers: { 'x-retry-layer': 'outermost' } })
 		expect(await attemptsInside(call, clock)).toBe(1)
 		expect(call.context?.retriesExhausted).toBe(false)
 	})
 
 	test('the signal of a retried call is aborted too, and not after a response', async () => {
-		const { arrive, clock } = setting()
+		const { arrive, clock } = setup()
 		const headers = { 'grpc-previous-rpc-attempts': '1' }
 		const expired = arrive({ headers, remainingMs: 10 })
 		const cancelled = arrive({ headers })
@@ -139,7 +139,7 @@ describe('nested retries', () => {
 
 describe('deadlines', () => {
 	test('a call whose deadline has passed does not start its handler', async () => {
-		const { arrive, clock, engine, calls } = setting()
+		const { arrive, clock, engine, calls } = setup()
 		const { seen, call } = arrive({ remainingMs: -5 })
 		await clock.advance(0)
 		expect(seen.context).toBeUndefined()
@@ -150,7 +150,7 @@ describe('deadlines', () => {
 	})
 
 	test('a deadline that passes ends the call and aborts the signal', async () => {
-		const { arrive, clock, engine, calls } = setting()
+		const { arrive, clock, engine, calls } = setup()
 		const { seen, call } = arrive({ remainingMs: 100 })
 		const signal = seen.context?.signal
 		await clock.advance(99)
@@ -168,7 +168,7 @@ describe('deadlines', () => {
 	})
 
 	test('the cancellation of a client at the deadline is a passed deadline', async () => {
-		const { arrive, clock, calls } = setting({ marginMs: 0 })
+		const { arrive, clock, calls } = setup({ marginMs: 0 })
 		const { call } = arrive({ remainingMs: 1_000 })
 		await clock.advance(995)
 		call.cancel()
@@ -179,7 +179,7 @@ describe('deadlines', () => {
 
 describe('the bulkhead', () => {
 	test('rejects with UNAVAILABLE and a pushback with jitter', async () => {
-		const { arrive, clock, engine, calls } = setting({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } })
+		const { arrive, clock, engine, calls } = setup({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } })
 		arrive()
 		const pushbacks: number[] = []
 		for (let i = 0; i < 50; i++) {
@@ -210,7 +210,7 @@ describe('the bulkhead', () => {
 	] satisfies [GrpcServerOptions['pushbackMs'], string | undefined][])(
 		'pushbackMs %s is sent as %s',
 		async (pushbackMs, sent) => {
-			const { arrive, clock } = setting({ bulkhead: { maxConcurrent: 1, maxQueue: 0 }, pushbackMs })
+			const { arrive, clock } = setup({ bulkhead: { maxConcurrent: 1, maxQueue: 0 }, pushbackMs })
 			arrive()
 			const { seen } = arrive()
 			await clock.advance(0)
@@ -220,7 +220,7 @@ describe('the bulkhead', () => {
 
 	test('pushbackMs as a function receives the call', async () => {
 		const seen: unknown[] = []
-		const { arrive, clock } = setting({
+		const { arrive, clock } = setup({
 			bulkhead: { maxConcurrent: 1, maxQueue: 0 },
 			pushbackMs: (call) => {
 				seen.push(call)
@@ -234,7 +234,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('queued calls start in order, with a slot until the end of the handler', async () => {
-		const { arrive, clock, engine } = setting({ bulkhead: { maxConcurrent: 1 } })
+		const { arrive, clock, engine } = setup({ bulkhead: { maxConcurrent: 1 } })
 		const [first, second] = [arrive(), arrive()]
 		await clock.advance(5)
 		expect(engine.stats).toMatchObject({ inFlight: 1, bulkhead: { concurrent: 1, queued: 1 } })
@@ -247,7 +247,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('a queued call that is cancelled leaves the queue and never starts', async () => {
-		const { arrive, clock, engine, calls } = setting({ bulkhead: { maxConcurrent: 1 } })
+		const { arrive, clock, engine, calls } = setup({ bulkhead: { maxConcurrent: 1 } })
 		const [first, second] = [arrive(), arrive()]
 		second.call.cancel()
 		await clock.advance(0)
@@ -260,7 +260,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('a queued call that is cancelled in the same turn in which it gets its slot frees it', async () => {
-		const { arrive, clock, engine } = setting({ bulkhead: { maxConcurrent: 1 } })
+		const { arrive, clock, engine } = setup({ bulkhead: { maxConcurrent: 1 } })
 		const [first, second] = [arrive(), arrive()]
 		first.call.finish()
 		await Promise.resolve()
@@ -270,7 +270,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('the deadline of a queued call ends its wait', async () => {
-		const { arrive, clock, engine } = setting({ bulkhead: { maxConcurrent: 1 } })
+		const { arrive, clock, engine } = setup({ bulkhead: { maxConcurrent: 1 } })
 		arrive()
 		const { seen } = arrive({ remainingMs: 30 })
 		await clock.advance(30)
@@ -279,7 +279,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('a queue timeout is UNAVAILABLE with pushback', async () => {
-		const { arrive, clock } = setting({ bulkhead: { maxConcurrent: 1, queueTimeoutMs: 20 } })
+		const { arrive, clock } = setup({ bulkhead: { maxConcurrent: 1, queueTimeoutMs: 20 } })
 		arrive()
 		const { seen } = arrive({ remainingMs: 1_000 })
 		await clock.advance(20)
@@ -287,7 +287,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('a call with too little time for the queue is UNAVAILABLE, because another server may be in time', async () => {
-		const { arrive, clock } = setting({ bulkhead: { maxConcurrent: 1 } })
+		const { arrive, clock } = setup({ bulkhead: { maxConcurrent: 1 } })
 		for (let i = 0; i < 30; i++) {
 			const { call } = arrive({ remainingMs: 60_000 })
 			await clock.advance(1_000)
@@ -303,7 +303,7 @@ describe('the bulkhead', () => {
 	test.each(['cancel', 'deadline'])(
 		'a handler that outlives its call after a %s keeps its slot until it ends',
 		async (how) => {
-			const { arrive, clock, engine } = setting({ bulkhead: { maxConcurrent: 1 } })
+			const { arrive, clock, engine } = setup({ bulkhead: { maxConcurrent: 1 } })
 			const { call } = arrive({ remainingMs: 10 })
 			if (how === 'cancel') call.cancel()
 			await clock.advance(1_000_000)
@@ -315,7 +315,7 @@ describe('the bulkhead', () => {
 	)
 
 	test('a handler that never ends gives its slot back after abandonAfterMs', async () => {
-		const { arrive, clock, engine } = setting({ bulkhead: { maxConcurrent: 1 } }, 1_000)
+		const { arrive, clock, engine } = setup({ bulkhead: { maxConcurrent: 1 } }, 1_000)
 		arrive({ remainingMs: 10 })
 		await clock.advance(10 + 999)
 		expect(engine.stats.bulkhead?.concurrent).toBe(1)
@@ -324,7 +324,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('a handler can end its context itself to free the slot', async () => {
-		const { arrive, clock, engine } = setting({ bulkhead: { maxConcurrent: 1 } })
+		const { arrive, clock, engine } = setup({ bulkhead: { maxConcurrent: 1 } })
 		const { call, seen } = arrive()
 		call.cancel()
 		seen.context?.end()
@@ -334,7 +334,7 @@ describe('the bulkhead', () => {
 	})
 
 	test('a call that is cancelled right after its rejection stays rejected: event and statistics agree', async () => {
-		const { arrive, clock, engine, calls } = setting({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } })
+		const { arrive, clock, engine, calls } = setup({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } })
 		arrive()
 		arrive().call.cancel()
 		await clock.advance(0)
@@ -343,14 +343,14 @@ describe('the bulkhead', () => {
 	})
 
 	test('does not limit health checks', async () => {
-		const { arrive, clock } = setting({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } })
+		const { arrive, clock } = setup({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } })
 		arrive()
 		expect(arrive({ service: 'grpc.health.v1.Health' }).seen.context).toBeDefined()
 		await clock.advance(0)
 	})
 
 	test('a priority that throws ends the call with INTERNAL', async () => {
-		const { arrive, clock } = setting({
+		const { arrive, clock } = setup({
 			bulkhead: {
 				maxConcurrent: 1,
 				priority: () => {
@@ -366,7 +366,7 @@ describe('the bulkhead', () => {
 })
 
 test('a queued call that another interceptor ends is never started', async () => {
-	const { arrive, clock, engine, calls } = setting({ bulkhead: { maxConcurrent: 1 } })
+	const { arrive, clock, engine, calls } = setup({ bulkhead: { maxConcurrent: 1 } })
 	const [first, second] = [arrive(), arrive()]
 	second.call.finish(16, 'who are you?')
 	await clock.advance(0)
@@ -378,7 +378,7 @@ test('a queued call that another interceptor ends is never started', async () =>
 })
 
 test('a handler that ends twice counts once', async () => {
-	const { arrive, clock, engine, calls } = setting({ bulkhead: {} })
+	const { arrive, clock, engine, calls } = setup({ bulkhead: {} })
 	const { call } = arrive()
 	call.finish()
 	call.finish(13)
@@ -389,7 +389,7 @@ test('a handler that ends twice counts once', async () => {
 })
 
 test('a handler that fails is a failure with its status in the event', async () => {
-	const { arrive, clock, calls } = setting()
+	const { arrive, clock, calls } = setup()
 	arrive().call.finish(5, 'no such user')
 	await clock.advance(0)
 	expect(calls()).toMatchObject([

@@ -7,7 +7,7 @@ import { seededRandom } from 'yaoki/testing'
 import { useRawClient } from '../support/raw-client.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import type { Step } from '../support/users-server.ts'
-import { METHODS, useServer } from './setting.ts'
+import { METHODS, useServer } from './setup.ts'
 
 const CALLS = 1_500
 const IN_PARALLEL = 30

@@ -192,7 +192,7 @@ describe('A6 validation of retryPolicy, at most one of retryPolicy and hedgingPo
 		expect(parseMethod({ retryPolicy: null, hedgingPolicy: HEDGING }).retryPolicy).toBe(undefined)
 	})
 
-	test('without a policy there are no retries', () => {
+	test('a method has no retries without a policy', () => {
 		expect(parseMethod({ timeout: '1s' })).toMatchObject({ retryPolicy: undefined, hedgingPolicy: undefined })
 	})
 

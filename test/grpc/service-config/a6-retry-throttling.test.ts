@@ -102,7 +102,7 @@ test.each([[[]], ['x'], [1], [true], [[THROTTLING]]])(
 	},
 )
 
-test('without retryThrottling, and with null, nothing is throttled', () => {
+test('nothing is throttled without retryThrottling, and with null', () => {
 	expect(parseServiceConfig({}).retryThrottling).toBe(undefined)
 	expect(parseServiceConfig({ retryThrottling: null }).retryThrottling).toBe(undefined)
 })

@@ -41,7 +41,7 @@ describe('names of a method config', () => {
 		expect(find('shop', 'Orders')).toBe(1_000)
 	})
 
-	test('without a default, other methods have no settings', () => {
+	test('give other methods no settings without a default', () => {
 		const { methodConfig } = withNames([{ service: 'a', method: 'b' }])
 		const one = parseServiceConfig({ methodConfig })
 		expect([one.find('a', 'c'), one.find('b', 'b'), one.find('', '')]).toEqual([

@@ -269,7 +269,7 @@ describe('a transaction', () => {
 		}
 	})
 
-	test('that fails is an error of the handler', async () => {
+	test('is an error of the handler if it fails', async () => {
 		const url = await serveTransaction((context) =>
 			context.transaction(async () => {
 				throw new Error('rolled back')

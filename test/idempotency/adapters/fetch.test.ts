@@ -20,7 +20,7 @@ interface Sent {
 }
 
 /** A handler that counts its calls. */
-function setting(handle: Handler, options: Partial<IdempotencyOptions> = {}) {
+function setup(handle: Handler, options: Partial<IdempotencyOptions> = {}) {
 	let calls = 0
 	const engine = idempotency({
 		store: memoryIdempotencyStore(),
@@ -56,7 +56,7 @@ const created: Handler = async (request) => Response.json(await request.json(), 
 describe('a repeated request', () => {
 	test('gets the same status, headers and bytes, and the handler runs once', async () => {
 		const bytes = new Uint8Array([0, 255, 10, 13, 128])
-		const { send, calls } = setting(
+		const { send, calls } = setup(
 			async () =>
 				new Response(bytes, {
 					status: 202,
@@ -75,8 +75,8 @@ describe('a repeated request', () => {
 		expect(calls()).toBe(1)
 	})
 
-	test('with another body gets 422', async () => {
-		const { send, calls } = setting(created)
+	test('gets 422 if it has another body', async () => {
+		const { send, calls } = setup(created)
 		await (await send()).text()
 		const response = await send({ body: '{"amount":2}' })
 		expect(response.status).toBe(422)
@@ -85,19 +85,19 @@ describe('a repeated request', () => {
 		expect(calls()).toBe(1)
 	})
 
-	test('of another user runs', async () => {
-		const { send, calls } = setting(created)
+	test('runs if it is from another user', async () => {
+		const { send, calls } = setup(created)
 		await (await send()).text()
 		expect((await send({ user: 'bob' })).status).toBe(201)
 		expect(calls()).toBe(2)
 	})
 
-	test('while the first runs gets 409 with Retry-After', async () => {
+	test('gets 409 with Retry-After while the first request runs', async () => {
 		let finish = () => {}
 		const running = new Promise<void>((resolve) => {
 			finish = resolve
 		})
-		const { send } = setting(async () => {
+		const { send } = setup(async () => {
 			await running
 			return new Response('done')
 		})
@@ -113,7 +113,7 @@ describe('a repeated request', () => {
 	test.each([401, 403, 408, 409, 425, 429, 500, 503])(
 		'runs after a response with status %i',
 		async (status) => {
-			const { send, calls } = setting(async () => new Response('x', { status }))
+			const { send, calls } = setup(async () => new Response('x', { status }))
 			expect((await send()).status).toBe(status)
 			expect((await send()).status).toBe(status)
 			expect(calls()).toBe(2)
@@ -121,7 +121,7 @@ describe('a repeated request', () => {
 	)
 
 	test('runs after a handler that threw', async () => {
-		const { send, calls } = setting(async () => {
+		const { send, calls } = setup(async () => {
 			throw new Error('boom')
 		})
 		await expect(send()).rejects.toThrow('boom')
@@ -130,7 +130,7 @@ describe('a repeated request', () => {
 	})
 
 	test('runs after a body that failed', async () => {
-		const { send, calls } = setting(
+		const { send, calls } = setup(
 			async () =>
 				new Response(
 					new ReadableStream({
@@ -149,7 +149,7 @@ describe('a repeated request', () => {
 	})
 
 	test('gets 409 without Retry-After if the response was too large, and the first is delivered', async () => {
-		const { send, calls } = setting(async () => new Response('x'.repeat(100)), { maxBodyBytes: 99 })
+		const { send, calls } = setup(async () => new Response('x'.repeat(100)), { maxBodyBytes: 99 })
 		expect(await (await send()).text()).toHaveLength(100)
 		const second = await send()
 		expect([second.status, second.headers.get('retry-after')]).toEqual([409, null])
@@ -158,7 +158,7 @@ describe('a repeated request', () => {
 	})
 
 	test('gets the whole response of a client that disconnected', async () => {
-		const { send, calls } = setting(async () => {
+		const { send, calls } = setup(async () => {
 			let chunk = 0
 			return new Response(
 				new ReadableStream({
@@ -175,8 +175,8 @@ describe('a repeated request', () => {
 		expect(calls()).toBe(1)
 	})
 
-	test('without a body in the response is replayed', async () => {
-		const { send, calls } = setting(async () => new Response(null, { status: 204 }))
+	test('gets a response without a body again', async () => {
+		const { send, calls } = setup(async () => new Response(null, { status: 204 }))
 		expect((await send()).status).toBe(204)
 		expect((await send()).status).toBe(204)
 		expect(calls()).toBe(1)
@@ -189,7 +189,7 @@ describe('the handler runs each time', () => {
 		['for GET', { method: 'GET' }],
 		['for PUT', { method: 'PUT' }],
 	])('%s', async (_, sent) => {
-		const { send, calls } = setting(async () => new Response('x'))
+		const { send, calls } = setup(async () => new Response('x'))
 		await send(sent)
 		await send(sent)
 		expect(calls()).toBe(2)
@@ -203,25 +203,25 @@ describe('the handler does not run', () => {
 		['for two different keys', { key: 'a, b' }, 400, 'idempotency-key-malformed'],
 		['without a principal', { user: '' }, 401, 'principal-missing'],
 	])('%s', async (_, sent, status, code) => {
-		const { send, calls } = setting(created, { required: true })
+		const { send, calls } = setup(created, { required: true })
 		const response = await send(sent)
 		expect(response.status).toBe(status)
 		expect(await response.json()).toMatchObject({ status, code })
 		expect(calls()).toBe(0)
 	})
 
-	test('if the store fails: 503 with Retry-After', async () => {
+	test('and the client gets 503 with Retry-After if the store fails', async () => {
 		const store = memoryIdempotencyStore()
 		const failing = { ...store, claim: () => Promise.reject(new Error('down')) }
-		const { send, calls } = setting(created, { store: failing as typeof store })
+		const { send, calls } = setup(created, { store: failing as typeof store })
 		const response = await send()
 		expect(response.status).toBe(503)
 		expect(['1', '2']).toContain(response.headers.get('retry-after'))
 		expect(calls()).toBe(0)
 	})
 
-	test('if the body is cut off: 400', async () => {
-		const { fetch, calls } = setting(created)
+	test('and the client gets 400 if the body is cut off', async () => {
+		const { fetch, calls } = setup(created)
 		const body = new ReadableStream({
 			start: (controller) => controller.error(new Error('reset')),
 		})
@@ -235,11 +235,11 @@ describe('the handler does not run', () => {
 	})
 })
 
-test('with onStoreError: pass the handler runs unprotected if the store fails', async () => {
+test('the handler runs unprotected with onStoreError: pass if the store fails', async () => {
 	const store = memoryIdempotencyStore()
 	const failing = { ...store, claim: () => Promise.reject(new Error('down')) } as typeof store
 	const protections: boolean[] = []
-	const { send } = setting(
+	const { send } = setup(
 		async (request, context) => {
 			protections.push(context.isProtected)
 			return new Response(await request.text())
@@ -253,7 +253,7 @@ test('with onStoreError: pass the handler runs unprotected if the store fails', 
 test('forwards what the platform passes after the request, and uses its waitUntil', async () => {
 	const waited: Promise<unknown>[] = []
 	const context = { waitUntil: (promise: Promise<unknown>) => waited.push(promise) }
-	const { fetch } = setting(async (_, __, env) => new Response(String(env)))
+	const { fetch } = setup(async (_, __, env) => new Response(String(env)))
 	const headers = { 'idempotency-key': 'k1', 'x-user': 'ada' }
 	const response = await fetch(
 		new Request('https://shop.example.com/', { method: 'POST', headers }),
@@ -280,7 +280,7 @@ describe('in Workers', () => {
 	])('%s, a request with a key and without ctx is an error before anything runs', async (_, stub) => {
 		stub()
 		const claim = vi.fn()
-		const { fetch, calls } = setting(async () => new Response('done'), {
+		const { fetch, calls } = setup(async () => new Response('done'), {
 			name: 'shop',
 			store: { ...memoryIdempotencyStore(), claim },
 		})
@@ -293,14 +293,14 @@ describe('in Workers', () => {
 
 	test('a request without a key runs without ctx', async () => {
 		vi.stubGlobal('WebSocketPair', class {})
-		const { send } = setting(async () => new Response('done'))
+		const { send } = setup(async () => new Response('done'))
 		expect(await (await send({ key: '' })).text()).toBe('done')
 	})
 
 	test('ctx is used', async () => {
 		vi.stubGlobal('WebSocketPair', class {})
 		const waitUntil = vi.fn()
-		const { fetch } = setting(async () => new Response('done'))
+		const { fetch } = setup(async () => new Response('done'))
 		await (await fetch(keyed(), {}, { waitUntil })).body?.cancel()
 		expect(waitUntil).toHaveBeenCalledOnce()
 	})
@@ -363,7 +363,7 @@ describe('the handler gets the request itself', () => {
 		handle(new Request('https://shop.example.com/')).catch(() => {})
 	})
 
-	test('and passes it on with fetch', async () => {
+	test('the handler passes the request on with fetch', async () => {
 		const url = await listening(createServer((request, response) => void request.pipe(response)))
 		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
 		const handle = fetchIdempotency(engine, (request: Request) => fetch(request))
@@ -373,15 +373,15 @@ describe('the handler gets the request itself', () => {
 	})
 })
 
-describe('a program without types', () => {
-	test('whose principal returns null rejects the request (regression: all such callers shared their keys)', async () => {
-		const { send, calls } = setting(created, { principal: () => null as never })
+describe('an untyped program', () => {
+	test('gets the request rejected if principal returns null (regression: all such callers shared their keys)', async () => {
+		const { send, calls } = setup(created, { principal: () => null as never })
 		expect((await send()).status).toBe(401)
 		expect(calls()).toBe(0)
 	})
 
-	test('whose principal returns a number throws', async () => {
-		const { send, calls } = setting(created, { principal: () => 7 as never })
+	test('gets an error if principal returns a number', async () => {
+		const { send, calls } = setup(created, { principal: () => 7 as never })
 		await expect(send()).rejects.toThrow(
 			'Invalid option "principal": expected a function that returns a string, got 7',
 		)
@@ -391,7 +391,7 @@ describe('a program without types', () => {
 
 describe('a step', () => {
 	test.each(['k1', ''])('returns in the first run what a later one would read (key %j)', async (key) => {
-		const { send } = setting(async (_request, context) => {
+		const { send } = setup(async (_request, context) => {
 			const at: string = await context.step('clock', () => new Date(0))
 			const nothing = await context.step('nothing', () => undefined)
 			return Response.json([at, nothing === undefined])

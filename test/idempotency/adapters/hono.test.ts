@@ -52,7 +52,7 @@ describe('the body is readable after the adapter', () => {
 		expect((await app.request('/', post('{"amount":2}'))).status).toBe(422)
 	})
 
-	test('and may have been read before with c.req', async () => {
+	test('the body may have been read before with c.req', async () => {
 		const app = new Hono()
 		app.use(async (c, next) => {
 			await c.req.json()
@@ -167,7 +167,7 @@ test('the rest of a body whose client disconnected is read under waitUntil', asy
 	expect(await (await app.request('/', post())).text()).toBe('01234')
 })
 
-test('in Workers, a request with a key and without an execution context is an error before anything runs', async () => {
+test('a request in Workers with a key and without an execution context is an error before anything runs', async () => {
 	vi.stubGlobal('WebSocketPair', class {})
 	onTestFinished(() => void vi.unstubAllGlobals())
 	const errors: unknown[] = []

@@ -19,7 +19,7 @@ import { send } from './client.ts'
 import { listening } from './servers.ts'
 
 /** An engine of any framework, and what `principal` has read. */
-function setting() {
+function setup() {
 	const seen: unknown[] = []
 	const engine = idempotency({
 		store: memoryIdempotencyStore(),
@@ -34,7 +34,7 @@ function setting() {
 
 const SENT = { headers: { accept: ['a/b', 'c/d'] } }
 
-test.each<[string, (engine: ReturnType<typeof setting>['engine']) => Promise<string>]>([
+test.each<[string, (engine: ReturnType<typeof setup>['engine']) => Promise<string>]>([
 	[
 		'node:http',
 		(engine) =>
@@ -63,14 +63,14 @@ test.each<[string, (engine: ReturnType<typeof setting>['engine']) => Promise<str
 		},
 	],
 ])('%s: headers are read by name', async (_, start) => {
-	const { engine, seen } = setting()
+	const { engine, seen } = setup()
 	const url = await start(engine)
 	expect((await send(url, SENT)).status).toBe(200)
 	expect(seen).toEqual([['ada', 'a/b, c/d', undefined]])
 })
 
 test('fetch and Hono: headers are read by name', async () => {
-	const { engine, seen } = setting()
+	const { engine, seen } = setup()
 	const init = { method: 'POST', headers: { 'idempotency-key': 'k1', 'x-user': 'ada', accept: 'a/b' } }
 	await fetchIdempotency(engine, () => new Response())(new Request('http://localhost/fetch', init))
 	const app = new Hono()

@@ -29,18 +29,18 @@ export type Service = (
 
 export type Start = (engine: IdempotencyEngine, service: Service) => Promise<string>
 
-export interface Setting {
+export interface Setup {
 	readonly engine: IdempotencyEngine
 	readonly url: string
 	calls(): number
 }
 
 /** Starts a server that counts the calls of its service and is closed after the test. */
-export async function setting(
+export async function setup(
 	start: Start,
 	service: Service,
 	options: Partial<IdempotencyOptions> = {},
-): Promise<Setting> {
+): Promise<Setup> {
 	let calls = 0
 	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, waitMs: 0, ...options })
 	const url = await start(engine, (...args) => {

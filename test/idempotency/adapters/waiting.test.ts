@@ -10,7 +10,7 @@ import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-st
 import { eventually } from '../../support/eventually.ts'
 import { listen } from '../../support/listen.ts'
 
-function setting() {
+function setup() {
 	const runtime = virtualRuntime()
 	const store = memoryIdempotencyStore({ runtime })
 	return {
@@ -22,7 +22,7 @@ function setting() {
 const HEADERS = { 'idempotency-key': 'k1' }
 
 test('fetch: a request whose client leaves stops waiting', async () => {
-	const { runtime, engine } = setting()
+	const { runtime, engine } = setup()
 	const handle = fetchIdempotency(engine, () => new Promise<Response>(() => {}))
 	const send = (signal?: AbortSignal) =>
 		handle(new Request('http://127.0.0.1/', { method: 'POST', headers: HEADERS, signal: signal ?? null }))
@@ -39,7 +39,7 @@ test('fetch: a request whose client leaves stops waiting', async () => {
 })
 
 test('Node: a request whose client leaves stops waiting', async () => {
-	const { runtime, engine } = setting()
+	const { runtime, engine } = setup()
 	const isRunning = Promise.withResolvers<void>()
 	const server = createServer(nodeIdempotency(engine, () => isRunning.resolve()))
 	const port = await listen(server)

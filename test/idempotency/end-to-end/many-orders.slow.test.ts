@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { ResilientHttpClient } from 'yaoki/http'
 import { seededRandom } from 'yaoki/testing'
 import { frameworks } from '../adapters/framework-servers.ts'
-import { servers, setting } from '../adapters/servers.ts'
+import { servers, setup } from '../adapters/servers.ts'
 import { resettingNetwork } from '../resetting-network.ts'
-import { postgresRig } from '../store/postgres/rig.ts'
+import { setupPostgres } from '../store/postgres/setup.ts'
 
 /** Of all servers together. */
 const ORDERS = 10_000
@@ -13,12 +13,12 @@ const CONCURRENCY = 20
 
 const ALL = [...servers, ...frameworks]
 
-const rig = postgresRig()
+const database = setupPostgres()
 
 describe('orders over a network that resets connections', () => {
 	test.each(ALL)('reach %s, none lost and none doubled', { timeout: 300_000 }, async (_, start) => {
 		const effects = new Map<string, number>()
-		const { url } = await setting(
+		const { url } = await setup(
 			start,
 			async (_context, body) => {
 				const { id } = JSON.parse(body.toString())
@@ -33,7 +33,7 @@ describe('orders over a network that resets connections', () => {
 			},
 			{
 				name: 'orders',
-				store: rig.store,
+				store: database.store,
 				principal: () => 'shop',
 				waitMs: 60_000,
 				storeTimeoutMs: 60_000,

@@ -57,7 +57,7 @@ test.each(['', 'abc.1', '//abc.1', 'x/1', '/1/abc.1'])('%j is of no process that
 	expect(tokens.hasEnded(token)).toBe(false)
 })
 
-test('without a machine that is known, no process has ended', () => {
+test('no process counts as ended if the machine is unknown', () => {
 	vi.stubGlobal('Deno', {})
 	const others = new ClaimTokens()
 	expect(others.next()).toMatch(/^\/\d+\/[\da-f-]{36}\.1$/)

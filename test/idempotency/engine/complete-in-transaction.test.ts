@@ -44,7 +44,7 @@ class UserTransaction {
 }
 
 /** A store in memory with transactions of the user, and a server with one handler. */
-function setting(
+function setup(
 	handler: (context: IdempotencyContext, tx: UserTransaction & Queryable) => Promise<Response>,
 	options: Partial<IdempotencyOptions> = {},
 ) {
@@ -105,7 +105,7 @@ const reached = async (condition: () => boolean): Promise<void> => {
 
 describe('a committed transaction', () => {
 	test('has stored the response: the handler returns it, and it is not stored a second time', async () => {
-		const { post, count, events, engine } = setting(async (context, tx) => {
+		const { post, count, events, engine } = setup(async (context, tx) => {
 			const response = await context.complete(CREATED(), { tx })
 			await tx.commit()
 			return response
@@ -119,7 +119,7 @@ describe('a committed transaction', () => {
 
 	test('counts, whatever the handler does afterwards', async () => {
 		for (const after of [() => new Response('broken', { status: 500 }), () => Promise.reject(new Error())]) {
-			const { post, events } = setting(async (context, tx) => {
+			const { post, events } = setup(async (context, tx) => {
 				await context.complete(CREATED(), { tx })
 				await tx.commit()
 				return after()
@@ -132,7 +132,7 @@ describe('a committed transaction', () => {
 
 	test('is noticed by the heartbeat of a handler that never ends: the engine can be closed', async () => {
 		const hasCommitted = Promise.withResolvers<void>()
-		const { post, runtime, engine, events } = setting(
+		const { post, runtime, engine, events } = setup(
 			async (context, tx) => {
 				await context.complete(CREATED(), { tx })
 				await tx.commit()
@@ -151,7 +151,7 @@ describe('a committed transaction', () => {
 	})
 
 	test('counts if the store is away when the handler ends', async () => {
-		const { post, runtime, state } = setting(async (context, tx) => {
+		const { post, runtime, state } = setup(async (context, tx) => {
 			const response = await context.complete(CREATED(), { tx })
 			await tx.commit()
 			state.isDown = true
@@ -170,7 +170,7 @@ describe('a committed transaction', () => {
 describe('while the transaction is open', () => {
 	test('the heartbeat pauses, and the lease is not lost, because the row is locked', async () => {
 		let isCompleted = false
-		const { post, tx, runtime, count, events, engine } = setting(
+		const { post, tx, runtime, count, events, engine } = setup(
 			async (context, tx) => {
 				const response = await context.complete(CREATED(), { tx })
 				isCompleted = true
@@ -197,7 +197,7 @@ describe('while the transaction is open', () => {
 
 	test('a step that is not stored is rejected, and a stored one returns its result', async () => {
 		const results: unknown[] = []
-		const { post } = setting(async (context, tx) => {
+		const { post } = setup(async (context, tx) => {
 			await context.step('charge', () => 'c1')
 			const response = await context.complete(CREATED(), { tx })
 			results.push(await context.step('charge', () => 'c2'))
@@ -212,7 +212,7 @@ describe('while the transaction is open', () => {
 
 describe('a transaction that was rolled back', () => {
 	test('has stored nothing: what the handler returns is handled as usual', async () => {
-		const { post, events } = setting(async (context, tx) => {
+		const { post, events } = setup(async (context, tx) => {
 			await context.complete(CREATED(), { tx })
 			tx.rollback()
 			return new Response('sold out', { status: 410 })
@@ -224,7 +224,7 @@ describe('a transaction that was rolled back', () => {
 
 	test('leaves the key to the next request if the handler throws', async () => {
 		let runs = 0
-		const { post } = setting(async (context, tx) => {
+		const { post } = setup(async (context, tx) => {
 			if (++runs > 1) return CREATED()
 			await context.complete(CREATED(), { tx })
 			tx.rollback()
@@ -238,7 +238,7 @@ describe('a transaction that was rolled back', () => {
 	test('continues the heartbeat of its handler', async () => {
 		const gate = Promise.withResolvers<void>()
 		let isRolledBack = false
-		const { post, runtime, count, events } = setting(
+		const { post, runtime, count, events } = setup(
 			async (context, tx) => {
 				await context.complete(CREATED(), { tx })
 				tx.rollback()
@@ -258,7 +258,7 @@ describe('a transaction that was rolled back', () => {
 	})
 
 	test('can be repeated with the same response', async () => {
-		const { post, events } = setting(async (context, tx) => {
+		const { post, events } = setup(async (context, tx) => {
 			await context.complete(CREATED(), { tx })
 			tx.rollback()
 			const second = new UserTransaction() as UserTransaction & Queryable
@@ -272,14 +272,14 @@ describe('a transaction that was rolled back', () => {
 	})
 })
 
-describe('context.complete rejects', () => {
+describe('context.complete', () => {
 	const failureIn = async (
 		call: (context: IdempotencyContext, tx: Queryable) => Promise<unknown>,
 		options: Partial<IdempotencyOptions> = {},
-		before: (server: ReturnType<typeof setting>) => void = () => {},
+		before: (server: ReturnType<typeof setup>) => void = () => {},
 	) => {
 		let failure: unknown
-		const server: ReturnType<typeof setting> = setting(async (context, tx) => {
+		const server: ReturnType<typeof setup> = setup(async (context, tx) => {
 			before(server)
 			await call(context, tx).catch((error) => {
 				failure = error
@@ -290,7 +290,7 @@ describe('context.complete rejects', () => {
 		return { failure, ...server }
 	}
 
-	test('if the claim was lost, so that the transaction rolls back', async () => {
+	test('rejects if the claim was lost, so that the transaction rolls back', async () => {
 		const { failure, events, tx } = await failureIn(
 			(context, tx) => context.complete(CREATED(), { tx }),
 			{},
@@ -335,7 +335,7 @@ describe('context.complete rejects', () => {
 		expect(failure).toMatchObject({ message: expect.stringContaining('inside of context.transaction') })
 	})
 
-	test('on a store without transactions', async () => {
+	test('rejects on a store without transactions', async () => {
 		const { failure } = await failureIn((context, tx) => context.complete(CREATED(), { tx }), {
 			store: memoryIdempotencyStore() as IdempotencyStore,
 		})
@@ -391,7 +391,7 @@ describe('on SQLite', () => {
 		expect(events).toEqual(['idempotency_claimed', 'idempotency_replayed'])
 	})
 
-	test('after a rollback of the user the response that was sent is stored', async () => {
+	test('the response that was sent is stored after a rollback of the user', async () => {
 		const { post, handler, orders } = await server('ROLLBACK')
 		expect(await post()).toEqual([201, { id: 1 }, null])
 		expect(await post()).toEqual([201, { id: 1 }, 'true'])

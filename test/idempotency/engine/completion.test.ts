@@ -16,7 +16,7 @@ const IDENTITY = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1
 const RESPONSE: StoredResponse = { status: 201, headers: [], body: new Uint8Array([1]) }
 
 /** A store in memory that can be away: every operation fails, or hangs. */
-function setting(options: Partial<IdempotencyOptions> = {}) {
+function setup(options: Partial<IdempotencyOptions> = {}) {
 	const runtime = virtualRuntime()
 	const memory = memoryIdempotencyStore({ runtime }) as IdempotencyStore
 	const state = { mode: 'up' as 'up' | 'down' | 'hanging' | 'deaf', writes: 0, most: 0, attempts: 0 }
@@ -69,7 +69,7 @@ function charging(
 	options: Partial<IdempotencyOptions> = {},
 	waitUntil?: (promise: Promise<unknown>) => void,
 ) {
-	const server = setting(options)
+	const server = setup(options)
 	let effects = 0
 	const handle = fetchIdempotency(server.engine, (_request, _context, _platform: object) => {
 		effects++
@@ -106,7 +106,7 @@ async function settledAt(runtime: { now(): number }, promise: Promise<unknown>):
 }
 
 describe('a store that is away when the handler ends', () => {
-	test('for a second: the client gets its response after it was stored, and there is one effect', async () => {
+	test('delays the response of the client until it was stored, and there is one effect, if it is away for a second', async () => {
 		const { runtime, state, post, postOnce, effects, engine, eventsOf } = charging()
 		const { sent, sentAt } = await postOnce()
 		await runtime.advance(1_000)
@@ -123,7 +123,7 @@ describe('a store that is away when the handler ends', () => {
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
-	test('for longer than storeTimeoutMs: the response is sent then, and storing continues', async () => {
+	test('delays the response by storeTimeoutMs at most, and storing continues', async () => {
 		const { runtime, state, post, postOnce, effects, engine } = charging({ storeTimeoutMs: 2_000 })
 		const { sent, sentAt } = await postOnce()
 		await runtime.advance(2_000)
@@ -166,7 +166,7 @@ describe('a store that is away when the handler ends', () => {
 	)
 
 	test('keeps its lease while only completions fail', async () => {
-		const { runtime, engine, begin, memory, state } = setting({ leaseMs: 3_000, maxRunMs: 60_000 })
+		const { runtime, engine, begin, memory, state } = setup({ leaseMs: 3_000, maxRunMs: 60_000 })
 		const complete = memory.complete
 		Object.assign(memory, {
 			complete: (...args: Parameters<typeof complete>) => {
@@ -185,8 +185,8 @@ describe('a store that is away when the handler ends', () => {
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
-	test('until maxRunMs is over: the response is lost, and an event reports it', async () => {
-		const { runtime, state, begin, engine, eventsOf } = setting({ leaseMs: 3_000, maxRunMs: 20_000 })
+	test('loses the response if it is away until maxRunMs is over, and an event reports it', async () => {
+		const { runtime, state, begin, engine, eventsOf } = setup({ leaseMs: 3_000, maxRunMs: 20_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'down'
 		const stored = engine.complete(claim, RESPONSE)
@@ -200,8 +200,8 @@ describe('a store that is away when the handler ends', () => {
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
-	test('and has stored the response without a reply: it is not reported as fenced', async () => {
-		const { runtime, state, begin, engine, eventsOf } = setting({ storeTimeoutMs: 1_000 })
+	test('reports no fenced write if it has stored the response without a reply', async () => {
+		const { runtime, state, begin, engine, eventsOf } = setup({ storeTimeoutMs: 1_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'deaf'
 		const stored = engine.complete(claim, RESPONSE)
@@ -214,8 +214,8 @@ describe('a store that is away when the handler ends', () => {
 		expect(await begin()).toEqual({ kind: 'replay', response: RESPONSE })
 	})
 
-	test('while another process takes the key over: the late response is rejected, and an event reports it', async () => {
-		const { runtime, state, begin, engine, memory, eventsOf } = setting({ leaseMs: 3_000, maxRunMs: 60_000 })
+	test('rejects the late response if another process takes the key over meanwhile, and an event reports it', async () => {
+		const { runtime, state, begin, engine, memory, eventsOf } = setup({ leaseMs: 3_000, maxRunMs: 60_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'down'
 		const stored = engine.complete(claim, RESPONSE)
@@ -239,8 +239,8 @@ describe('a store that is away when the handler ends', () => {
 })
 
 describe('responses that wait for the store', () => {
-	test('ask it one at a time, and are stored soon after it is back', async () => {
-		const { runtime, state, begin, engine } = setting({ leaseMs: 15_000, storeTimeoutMs: 2_000 })
+	test('are sent to it one at a time, and are stored soon after it is back', async () => {
+		const { runtime, state, begin, engine } = setup({ leaseMs: 15_000, storeTimeoutMs: 2_000 })
 		const claims = []
 		for (let n = 0; n < 500; n++) claims.push(claimOf(await begin(`k${n}`)))
 		state.mode = 'hanging'
@@ -257,8 +257,8 @@ describe('responses that wait for the store', () => {
 		expect(new Set(await stored)).toEqual(new Set([true]))
 	})
 
-	test('with another content get a mismatch, as from the store', async () => {
-		const { runtime, state, begin, engine } = setting({ storeTimeoutMs: 1_000 })
+	test('give a different request a mismatch, as the store does', async () => {
+		const { runtime, state, begin, engine } = setup({ storeTimeoutMs: 1_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'down'
 		const stored = engine.complete(claim, RESPONSE)
@@ -270,8 +270,8 @@ describe('responses that wait for the store', () => {
 		expect(await stored).toBe(true)
 	})
 
-	test('are limited in memory: beyond it a key is completed without its response', async () => {
-		const { runtime, state, begin, engine } = setting({ storeTimeoutMs: 1_000 })
+	test('are limited in memory: beyond the limit a key is completed without its response', async () => {
+		const { runtime, state, begin, engine } = setup({ storeTimeoutMs: 1_000 })
 		const claims = [claimOf(await begin('k1')), claimOf(await begin('k2'))]
 		state.mode = 'down'
 		const body = new Uint8Array(MAX_UNSTORED_BYTES / 2 + 1)
@@ -308,7 +308,7 @@ describe('responses that wait for the store', () => {
 
 describe('a key whose release failed', () => {
 	test('is released when the store is back, not when the lease ends', async () => {
-		const { runtime, state, begin, engine } = setting({ leaseMs: 15_000 })
+		const { runtime, state, begin, engine } = setup({ leaseMs: 15_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'down'
 		const released = engine.claims.tryRelease(claim)
@@ -321,7 +321,7 @@ describe('a key whose release failed', () => {
 	})
 
 	test('is left to the end of its lease if the store stays away', async () => {
-		const { runtime, state, begin, engine } = setting({ leaseMs: 3_000 })
+		const { runtime, state, begin, engine } = setup({ leaseMs: 3_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'down'
 		const released = engine.release(claim)
@@ -334,7 +334,7 @@ describe('a key whose release failed', () => {
 
 describe('close', () => {
 	test('waits for running handlers and for responses that are not stored, then closes the store', async () => {
-		const { runtime, state, begin, engine, memory } = setting()
+		const { runtime, state, begin, engine, memory } = setup()
 		let isStoreClosed = false
 		Object.assign(memory, {
 			close: () => {

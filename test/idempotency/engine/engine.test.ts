@@ -11,7 +11,7 @@ import type { IdempotencyStore, StoredResponse } from '../../../src/idempotency/
 const IDENTITY: IdempotencyIdentity = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1' }
 const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body: new Uint8Array([1, 2]) }
 
-function setting(options: Partial<IdempotencyOptions> = {}, wrap = (store: IdempotencyStore) => store) {
+function setup(options: Partial<IdempotencyOptions> = {}, wrap = (store: IdempotencyStore) => store) {
 	const runtime = virtualRuntime()
 	const store = wrap(memoryIdempotencyStore({ runtime }))
 	const engine = idempotency({
@@ -35,7 +35,7 @@ function claimOf(result: BeginResult) {
 
 describe('the first request runs, and a repeated one', () => {
 	test('gets its response after it has completed', async () => {
-		const { engine, begin, types } = setting()
+		const { engine, begin, types } = setup()
 		await engine.complete(claimOf(await begin()), RESPONSE)
 		expect(await begin()).toEqual({ kind: 'replay', response: RESPONSE })
 		expect(types()).toEqual(['idempotency_claimed', 'idempotency_replayed'])
@@ -43,7 +43,7 @@ describe('the first request runs, and a repeated one', () => {
 
 	// Retry-After was the rest of the lease, up to a minute: a client gave up, although the response existed after 2 s.
 	test('gets a conflict with a short, jittered time while it runs, never longer than the rest of the lease', async () => {
-		const { runtime, begin } = setting({ leaseMs: 60_000, maxRunMs: 60_000 })
+		const { runtime, begin } = setup({ leaseMs: 60_000, maxRunMs: 60_000 })
 		await begin()
 		const times = new Set<number>()
 		for (let n = 0; n < 20; n++) {
@@ -59,13 +59,13 @@ describe('the first request runs, and a repeated one', () => {
 	})
 
 	test('runs if the first was released', async () => {
-		const { engine, begin } = setting()
+		const { engine, begin } = setup()
 		await engine.release(claimOf(await begin()))
 		expect(await begin()).toMatchObject({ kind: 'run' })
 	})
 
 	test('gets a mismatch for another content, completed or not', async () => {
-		const { engine, begin } = setting()
+		const { engine, begin } = setup()
 		const claim = claimOf(await begin())
 		expect(await begin('f2')).toEqual({ kind: 'mismatch' })
 		await engine.complete(claim, RESPONSE)
@@ -73,20 +73,20 @@ describe('the first request runs, and a repeated one', () => {
 	})
 
 	test('runs for another principal, method, route or key', async () => {
-		const { begin } = setting()
+		const { begin } = setup()
 		await begin()
 		for (const change of [{ principal: 'bob' }, { method: 'PATCH' }, { route: '/refunds' }, { key: 'k2' }])
 			expect(await begin('f1', { ...IDENTITY, ...change })).toMatchObject({ kind: 'run' })
 	})
 
 	test('gets a conflict without a time if the response was too large to store', async () => {
-		const { engine, begin } = setting()
+		const { engine, begin } = setup()
 		await engine.complete(claimOf(await begin()), undefined)
 		expect(await begin()).toEqual({ kind: 'conflict', reason: 'not-stored' })
 	})
 
 	test('runs again when the retention is over', async () => {
-		const { runtime, engine, begin } = setting({ retentionMs: 1_000 })
+		const { runtime, engine, begin } = setup({ retentionMs: 1_000 })
 		await engine.complete(claimOf(await begin()), RESPONSE)
 		await runtime.advance(999)
 		expect(await begin()).toMatchObject({ kind: 'replay' })
@@ -95,9 +95,9 @@ describe('the first request runs, and a repeated one', () => {
 	})
 })
 
-describe('with waitMs a repeated request waits', () => {
-	test('and gets the response when the first completes', async () => {
-		const { runtime, engine, begin } = setting({ waitMs: 10_000 })
+describe('a repeated request with waitMs', () => {
+	test('gets the response when the first request completes', async () => {
+		const { runtime, engine, begin } = setup({ waitMs: 10_000 })
 		const claim = claimOf(await begin())
 		const repeated = begin()
 		await runtime.advance(1_000)
@@ -106,8 +106,8 @@ describe('with waitMs a repeated request waits', () => {
 		expect(await repeated).toMatchObject({ kind: 'replay' })
 	})
 
-	test('and gets a conflict when the time is over', async () => {
-		const { runtime, begin } = setting({ waitMs: 1_000 })
+	test('gets a conflict when waitMs is over', async () => {
+		const { runtime, begin } = setup({ waitMs: 1_000 })
 		await begin()
 		const repeated = begin()
 		await runtime.advance(1_000)
@@ -118,7 +118,7 @@ describe('with waitMs a repeated request waits', () => {
 describe('requests that wait for one key', () => {
 	const counting = () => {
 		const claims = { count: 0 }
-		const given = setting({ waitMs: 8_000, leaseMs: 15_000 }, (store) => {
+		const given = setup({ waitMs: 8_000, leaseMs: 15_000 }, (store) => {
 			const claim = store.claim.bind(store)
 			return Object.assign(store, {
 				claim: (...args: Parameters<IdempotencyStore['claim']>) => {
@@ -178,7 +178,7 @@ describe('requests that wait for one key', () => {
 
 describe('a lease', () => {
 	test('is extended while the handler runs, up to maxRunMs', async () => {
-		const { runtime, begin, types } = setting({ leaseMs: 3_000, maxRunMs: 10_000 })
+		const { runtime, begin, types } = setup({ leaseMs: 3_000, maxRunMs: 10_000 })
 		const claim = claimOf(await begin())
 		await runtime.advance(9_000)
 		expect(await begin()).toMatchObject({ kind: 'conflict' })
@@ -189,8 +189,8 @@ describe('a lease', () => {
 		expect(await begin()).toMatchObject({ kind: 'run' })
 	})
 
-	test('that is lost makes every later write ineffective', async () => {
-		const { runtime, engine, begin, types } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+	test('makes every later write ineffective when it is lost', async () => {
+		const { runtime, engine, begin, types } = setup({ leaseMs: 1_000, maxRunMs: 1_000 })
 		const lost = claimOf(await begin())
 		await runtime.advance(2_000)
 		const next = claimOf(await begin())
@@ -201,8 +201,8 @@ describe('a lease', () => {
 		expect(await engine.complete(next, RESPONSE)).toBe(true)
 	})
 
-	test('that ended rejects the next request with abandoned: reject', async () => {
-		const { runtime, begin } = setting({ leaseMs: 1_000, maxRunMs: 1_000, abandoned: 'reject' })
+	test('rejects the next request after its end with abandoned: reject', async () => {
+		const { runtime, begin } = setup({ leaseMs: 1_000, maxRunMs: 1_000, abandoned: 'reject' })
 		await begin()
 		await runtime.advance(2_000)
 		expect(await begin()).toEqual({ kind: 'conflict', reason: 'outcome-unknown' })
@@ -211,7 +211,7 @@ describe('a lease', () => {
 
 describe('a step', () => {
 	test('runs once per key: a later run gets the stored result', async () => {
-		const { engine, begin } = setting()
+		const { engine, begin } = setup()
 		const first = claimOf(await begin())
 		let charges = 0
 		const charge = () => ({ id: ++charges })
@@ -223,7 +223,7 @@ describe('a step', () => {
 	})
 
 	test('gets the same idempotency key in every run, and another one for another name or key', async () => {
-		const { runtime, begin } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+		const { runtime, begin } = setup({ leaseMs: 1_000, maxRunMs: 1_000 })
 		const keys: string[] = []
 		const fail = ({ idempotencyKey }: { idempotencyKey: string }) => {
 			keys.push(idempotencyKey)
@@ -252,7 +252,7 @@ describe('a step', () => {
 			},
 		],
 	])('that returns %s fails, and a later run fails before its effect', async (_, result) => {
-		const { engine, begin } = setting()
+		const { engine, begin } = setup()
 		const first = claimOf(await begin())
 		let charges = 0
 		const charge = () => {
@@ -267,7 +267,7 @@ describe('a step', () => {
 	})
 
 	test('may return undefined', async () => {
-		const { engine, begin } = setting()
+		const { engine, begin } = setup()
 		const claim = claimOf(await begin())
 		let calls = 0
 		await claim.step('log', () => void calls++)
@@ -279,7 +279,7 @@ describe('a step', () => {
 
 describe('a store that', () => {
 	test('fails rejects the request and is reported', async () => {
-		const { begin, events } = setting({}, (store) => ({
+		const { begin, events } = setup({}, (store) => ({
 			...bound(store),
 			claim: () => Promise.reject(new Error('down')),
 		}))
@@ -291,7 +291,7 @@ describe('a store that', () => {
 
 	test('confirms a claim after its timeout does not lock the key', async () => {
 		let delayMs = 5_000
-		const { runtime, begin } = setting({ storeTimeoutMs: 1_000 }, (store) => ({
+		const { runtime, begin } = setup({ storeTimeoutMs: 1_000 }, (store) => ({
 			...bound(store),
 			claim: async (request) => {
 				await new Promise<void>((resolve) => runtime.setTimer(delayMs, resolve))
@@ -322,7 +322,7 @@ const bound = (store: IdempotencyStore): IdempotencyStore => ({
 })
 
 test("regression: the error for principal: 'anonymous' called that text valid", () => {
-	expect(() => setting({ principal: 'anonymous' as never })).toThrow(
+	expect(() => setup({ principal: 'anonymous' as never })).toThrow(
 		`Invalid option "principal": expected a function that returns the caller's id, or () => 'anonymous', got "anonymous"`,
 	)
 })
@@ -330,7 +330,7 @@ test("regression: the error for principal: 'anonymous' called that text valid", 
 const NOTHING_STORED = 'Nothing is stored for this principal, method, route and key. Check all four'
 
 test('delete forgets a key, and a running one only with force', async () => {
-	const { engine, begin } = setting()
+	const { engine, begin } = setup()
 	const claim = claimOf(await begin())
 	await expect(engine.delete(IDENTITY)).rejects.toMatchObject({
 		code: 'YAOKI_IDEMPOTENCY_KEY_UNCHANGED',
@@ -345,7 +345,7 @@ test('delete forgets a key, and a running one only with force', async () => {
 })
 
 test('resolve throws for a key that is unknown or was not abandoned', async () => {
-	const { engine, begin } = setting()
+	const { engine, begin } = setup()
 	await expect(engine.resolve(IDENTITY, 'rerun')).rejects.toThrow(NOTHING_STORED)
 	await begin()
 	await expect(engine.resolve(IDENTITY, RESPONSE)).rejects.toMatchObject({
@@ -359,12 +359,12 @@ describe('purge', () => {
 	test.each([0, 1.5, -1, Number.NaN])(
 		'rejects a batch size of %d (regression: 0 never ended)',
 		async (batchSize) => {
-			await expect(setting().engine.purge({ batchSize })).rejects.toThrow('Invalid option "batchSize"')
+			await expect(setup().engine.purge({ batchSize })).rejects.toThrow('Invalid option "batchSize"')
 		},
 	)
 
 	test('stops after the batch in which it is aborted', async () => {
-		const { engine, runtime } = setting({ leaseMs: 1, maxRunMs: 1, retentionMs: 0 })
+		const { engine, runtime } = setup({ leaseMs: 1, maxRunMs: 1, retentionMs: 0 })
 		for (const key of ['a', 'b', 'c']) await engine.begin({ ...IDENTITY, key }, 'f')
 		await runtime.advance(10)
 		expect(await engine.purge({ batchSize: 2, signal: AbortSignal.abort() })).toBe(2)

@@ -13,7 +13,7 @@ const IDENTITY = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1
 const RESPONSE = { status: 201, headers: [], body: new Uint8Array() }
 
 /** An engine whose store records when it is purged. `left` is the number of expired keys. */
-function setting(options: Partial<IdempotencyOptions> = {}) {
+function setup(options: Partial<IdempotencyOptions> = {}) {
 	const runtime = virtualRuntime({ seed: 7 })
 	const state = { left: 0, times: [] as number[], limits: new Set<unknown>(), error: undefined as unknown }
 	const base = memoryIdempotencyStore({ runtime })
@@ -45,7 +45,7 @@ function setting(options: Partial<IdempotencyOptions> = {}) {
 const gaps = (times: readonly number[]) => times.slice(1).map((time, at) => time - (times[at] ?? 0))
 
 test('runs about every hour with jitter, from the first request on', async () => {
-	const { runtime, state, request } = setting()
+	const { runtime, state, request } = setup()
 	await runtime.advance(10 * HOUR_MS)
 	expect(state.times).toEqual([])
 	await request()
@@ -62,19 +62,19 @@ test('runs about every hour with jitter, from the first request on', async () =>
 })
 
 test('purgeEveryMs changes how often, and 0 switches it off', async () => {
-	const often = setting({ purgeEveryMs: 60_000 })
+	const often = setup({ purgeEveryMs: 60_000 })
 	await often.request()
 	await often.runtime.advance(HOUR_MS)
 	expect(often.state.times.length).toBeGreaterThan(48)
-	const never = setting({ purgeEveryMs: 0 })
+	const never = setup({ purgeEveryMs: 0 })
 	await never.request()
 	await never.runtime.advance(100 * HOUR_MS)
 	expect(never.state.times).toEqual([])
-	expect(() => setting({ purgeEveryMs: -1 })).toThrow('Invalid option "purgeEveryMs"')
+	expect(() => setup({ purgeEveryMs: -1 })).toThrow('Invalid option "purgeEveryMs"')
 })
 
 test('deletes a backlog exclusively, in batches with pauses', async () => {
-	const { runtime, state, request } = setting()
+	const { runtime, state, request } = setup()
 	state.left = 2_300
 	await request()
 	await runtime.advance(HOUR_MS)
@@ -96,7 +96,7 @@ test('deletes the expired keys of a store in memory', async () => {
 describe('errors', () => {
 	test('are printed once, and the next purge follows', async () => {
 		const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
-		const { runtime, state, request } = setting()
+		const { runtime, state, request } = setup()
 		await request()
 		state.error = new Error('deadlock detected')
 		await runtime.advance(10 * HOUR_MS)
@@ -110,7 +110,7 @@ describe('errors', () => {
 	})
 
 	test('no purge while the circuit of the store is open', async () => {
-		const { runtime, engine, state, request } = setting()
+		const { runtime, engine, state, request } = setup()
 		await request()
 		state.error = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 		for (let n = 0; n < 10; n++) await request(`k${n}`).catch(() => {})
@@ -126,8 +126,8 @@ describe('errors', () => {
 })
 
 describe('no timer', () => {
-	test('after close, which waits for the current batch', async () => {
-		const { runtime, engine, state, request } = setting()
+	test('is left after close, which waits for the current batch', async () => {
+		const { runtime, engine, state, request } = setup()
 		await request()
 		await engine.close()
 		await runtime.advance(10 * HOUR_MS)
@@ -144,7 +144,7 @@ describe('no timer', () => {
 	])('on %s', async (_, stub) => {
 		stub()
 		try {
-			const { runtime, state, request } = setting()
+			const { runtime, state, request } = setup()
 			await request()
 			await runtime.advance(10 * HOUR_MS)
 			expect(state.times).toEqual([])
@@ -154,7 +154,7 @@ describe('no timer', () => {
 		}
 	})
 
-	test('that keeps a process alive', async () => {
+	test('keeps a process alive', async () => {
 		const runtime = virtualRuntime()
 		const setTimer = vi.spyOn(runtime, 'setTimer')
 		const engine = idempotency({

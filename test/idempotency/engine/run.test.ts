@@ -16,7 +16,7 @@ import { openSqlite } from '../store/open-sqlite.ts'
 
 const ADA = { principal: 'ada' }
 
-function setting(
+function setup(
 	options: Partial<IdempotencyOptions> = {},
 	methods: (base: IdempotencyStore) => Partial<IdempotencyStore> = () => ({}),
 ) {
@@ -41,8 +41,8 @@ const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {
 }
 
 describe('a repeated run', () => {
-	test('with the same input returns the stored result without calling the function', async () => {
-		const { engine, events } = setting()
+	test('returns the stored result for the same input, without calling the function', async () => {
+		const { engine, events } = setup()
 		const charge = vi.fn(async () => ({ id: 'c1', at: new Date(0) }))
 		const first = await engine.run('k1', { amount: 5, currency: 'EUR' }, charge, ADA)
 		const second = await engine.run('k1', { currency: 'EUR', amount: 5 }, charge, ADA)
@@ -57,13 +57,13 @@ describe('a repeated run', () => {
 	})
 
 	test.each([[undefined], [null], [0], [''], [[1, 2]]])('returns the result %j again', async (result) => {
-		const { engine } = setting()
+		const { engine } = setup()
 		expect(await engine.run('k1', 1, () => result, ADA)).toEqual(result)
 		expect(await engine.run('k1', 1, never, ADA)).toEqual(result)
 	})
 
-	test('with another input rejects, with the code in a field', async () => {
-		const { engine } = setting()
+	test('rejects another input, with the code in a field', async () => {
+		const { engine } = setup()
 		await engine.run('k1', { amount: 5 }, () => 1, ADA)
 		const error = await failureOf(engine.run('k1', { amount: 6 }, never, ADA))
 		expect(error).toBeInstanceOf(IdempotencyConflictError)
@@ -73,13 +73,13 @@ describe('a repeated run', () => {
 	})
 
 	test('ignores the excluded fields of the input', async () => {
-		const { engine } = setting({ excludedFields: ['sentAt'] })
+		const { engine } = setup({ excludedFields: ['sentAt'] })
 		await engine.run('k1', { amount: 5, sentAt: 1 }, () => 'first', ADA)
 		expect(await engine.run('k1', { amount: 5, sentAt: 2 }, never, ADA)).toBe('first')
 	})
 
-	test('of a result that is larger than maxBodyBytes rejects, and the first run returns it', async () => {
-		const { engine } = setting({ maxBodyBytes: 10 })
+	test('rejects if the result was larger than maxBodyBytes, and the first run returns it', async () => {
+		const { engine } = setup({ maxBodyBytes: 10 })
 		expect(await engine.run('k1', 1, () => 'x'.repeat(20), ADA)).toHaveLength(20)
 		const error = await failureOf(engine.run('k1', 1, never, ADA))
 		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_CONFLICT', reason: 'not-stored' })
@@ -88,7 +88,7 @@ describe('a repeated run', () => {
 
 describe('a key', () => {
 	test('belongs to a principal and a route, and never meets a key of an HTTP request', async () => {
-		const { engine } = setting()
+		const { engine } = setup()
 		const results = [
 			await engine.run('k1', 1, () => 'ada', ADA),
 			await engine.run('k1', 1, () => 'bob', { principal: 'bob' }),
@@ -103,7 +103,7 @@ describe('a key', () => {
 	})
 
 	test.each(['', 'k'.repeat(256), 7 as never])('the key %j is rejected', async (key) => {
-		const { engine } = setting()
+		const { engine } = setup()
 		const fn = vi.fn()
 		const error = await failureOf(engine.run(key, 1, fn, ADA))
 		expect(error).toMatchObject({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'key' })
@@ -116,15 +116,15 @@ describe('a key', () => {
 		['k1', { principal: 'ada', route: '' }, 'route'],
 		['k1', { principal: 'ada', rout: 'mail' } as never, 'rout'],
 	])('the key %j with the options %j is rejected', async (key, options, option) => {
-		const { engine } = setting()
+		const { engine } = setup()
 		const fn = vi.fn()
 		const error = await failureOf(engine.run(key, 1, fn, options))
 		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', optionPath: option })
 		expect(fn).not.toHaveBeenCalled()
 	})
 
-	test('with an input of more than 256 levels is rejected', async () => {
-		const { engine } = setting()
+	test('is rejected with an input of more than 256 levels', async () => {
+		const { engine } = setup()
 		const deep = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`)
 		expect(await failureOf(engine.run('k1', deep, never, ADA))).toMatchObject({
 			code: 'YAOKI_IDEMPOTENCY_JSON_TOO_DEEP',
@@ -134,7 +134,7 @@ describe('a key', () => {
 
 describe('while another run is in progress', () => {
 	test('a call waits for its result', async () => {
-		const { engine, runtime } = setting()
+		const { engine, runtime } = setup()
 		const gate = Promise.withResolvers<string>()
 		const first = engine.run('k1', 1, () => gate.promise, ADA)
 		const second = engine.run('k1', 1, never, ADA)
@@ -145,7 +145,7 @@ describe('while another run is in progress', () => {
 	})
 
 	test('a call rejects after waitMs with a retryAfterMs, which a retry waits for', async () => {
-		const { engine, runtime } = setting({ waitMs: 1_000 })
+		const { engine, runtime } = setup({ waitMs: 1_000 })
 		const gate = Promise.withResolvers<string>()
 		const first = engine.run('k1', 1, () => gate.promise, ADA)
 		const waiting = failureOf(engine.run('k1', 1, never, ADA))
@@ -173,7 +173,7 @@ describe('while another run is in progress', () => {
 	})
 
 	test('a call that is aborted rejects with the reason, also if the store may be passed', async () => {
-		const { engine, runtime } = setting({ onStoreError: 'pass' })
+		const { engine, runtime } = setup({ onStoreError: 'pass' })
 		void engine.run('k1', 1, never, ADA)
 		const controller = new AbortController()
 		const second = failureOf(engine.run('k1', 1, never, { ...ADA, signal: controller.signal }))
@@ -185,7 +185,7 @@ describe('while another run is in progress', () => {
 
 describe('a run that fails', () => {
 	test('releases the key and keeps its steps; the error is rethrown untouched', async () => {
-		const { engine } = setting()
+		const { engine } = setup()
 		const failure = { custom: true }
 		const charge = vi.fn(() => 'c1')
 		const contexts: Pick<IdempotencyRunContext, 'isRerun' | 'isProtected'>[] = []
@@ -210,8 +210,8 @@ describe('a run that fails', () => {
 		])
 	})
 
-	test('by a crash is repeated when its lease has ended', async () => {
-		const { runtime, store } = setting()
+	test('is repeated after a crash when its lease has ended', async () => {
+		const { runtime, store } = setup()
 		const options = { store, runtime, principal: () => 'ada', purgeEveryMs: 0 }
 		const crashed = idempotency({ ...options, leaseMs: 1_000, maxRunMs: 1_000 })
 		void crashed.run('k1', 1, never, ADA)
@@ -219,8 +219,8 @@ describe('a run that fails', () => {
 		expect(await idempotency(options).run('k1', 1, () => 'again', ADA)).toBe('again')
 	})
 
-	test("by a crash is rejected until an operator decides, with abandoned: 'reject'", async () => {
-		const { engine, runtime } = setting({ abandoned: 'reject', leaseMs: 1_000, maxRunMs: 1_000 })
+	test("is rejected after a crash until an operator decides, with abandoned: 'reject'", async () => {
+		const { engine, runtime } = setup({ abandoned: 'reject', leaseMs: 1_000, maxRunMs: 1_000 })
 		void engine.run('k1', 1, never, ADA)
 		await runtime.advance(3_000)
 		const error = await failureOf(engine.run('k1', 1, never, ADA))
@@ -232,8 +232,8 @@ describe('a run that fails', () => {
 		expect(await engine.run('k1', 1, never, ADA)).toEqual({ id: 'c1' })
 	})
 
-	test('by losing its lease has an aborted signal, and stores nothing', async () => {
-		const { engine, runtime, events } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+	test('has an aborted signal and stores nothing if it loses its lease', async () => {
+		const { engine, runtime, events } = setup({ leaseMs: 1_000, maxRunMs: 1_000 })
 		const gate = Promise.withResolvers<string>()
 		let signal: AbortSignal | undefined
 		const run = engine.run(
@@ -263,7 +263,7 @@ describe('a result that JSON cannot hold', () => {
 		['a bigint', 1n],
 		['an object that contains itself', cyclic],
 	])('rejects and completes the key, because the function has run: %s', async (_, result) => {
-		const { engine } = setting()
+		const { engine } = setup()
 		const charge = vi.fn(() => result)
 		const error = await failureOf(engine.run('k1', 1, charge, ADA))
 		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON', cause: expect.any(TypeError) })
@@ -275,7 +275,7 @@ describe('a result that JSON cannot hold', () => {
 
 	test('completes the key later, if the store fails', async () => {
 		let isDown = true
-		const { engine, runtime } = setting({}, (base) => ({
+		const { engine, runtime } = setup({}, (base) => ({
 			complete: async (...args) => {
 				if (isDown) throw new Error('the database is down')
 				return base.complete(...args)
@@ -291,7 +291,7 @@ describe('a result that JSON cannot hold', () => {
 
 	test("rejects without protection too, with onStoreError: 'pass'", async () => {
 		const claim = () => Promise.reject(new Error('the database is down'))
-		const { engine } = setting({ onStoreError: 'pass' }, () => ({ claim }))
+		const { engine } = setup({ onStoreError: 'pass' }, () => ({ claim }))
 		expect(await failureOf(engine.run('k1', 1, () => 1n, ADA))).toMatchObject({
 			code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON',
 		})
@@ -302,14 +302,14 @@ describe('a store that fails', () => {
 	const down = () => ({ claim: () => Promise.reject(new Error('the database is down')) })
 
 	test('rejects the call with its error, and the function does not run', async () => {
-		const { engine } = setting({}, down)
+		const { engine } = setup({}, down)
 		const fn = vi.fn()
 		await expect(engine.run('k1', 1, fn, ADA)).rejects.toThrow('the database is down')
 		expect(fn).not.toHaveBeenCalled()
 	})
 
 	test("runs the function without protection, with onStoreError: 'pass'", async () => {
-		const { engine } = setting({ onStoreError: 'pass' }, down)
+		const { engine } = setup({ onStoreError: 'pass' }, down)
 		const run = () =>
 			engine.run(
 				'k1',
@@ -320,9 +320,9 @@ describe('a store that fails', () => {
 		expect(await run()).toEqual([false, 1, null])
 	})
 
-	test('when the function has ended, gets the result later', async () => {
+	test('gets the result later if it fails when the function has ended', async () => {
 		let isDown = true
-		const { engine, runtime, events } = setting({}, (base) => ({
+		const { engine, runtime, events } = setup({}, (base) => ({
 			complete: async (...args) => {
 				if (isDown) throw new Error('the database is down')
 				return base.complete(...args)

@@ -12,7 +12,7 @@ import type { IdempotencyStore } from '../../../src/idempotency/store/store.ts'
  * A store whose claims fail, hang, or wait for a connection of the pool. With `late` they get it just before the limit, and the statement takes a
  * moment; with `late and hanging` the statement hangs. With `stalled` the process does not run for 3 s while the store replies.
  */
-function setting(options: Partial<IdempotencyOptions> = {}) {
+function setup(options: Partial<IdempotencyOptions> = {}) {
 	const runtime = virtualRuntime()
 	let stalledMs = 0
 	const stallingRuntime: Runtime = {
@@ -76,7 +76,7 @@ function setting(options: Partial<IdempotencyOptions> = {}) {
 
 describe('the circuit breaker of the store', () => {
 	test('does not count waiting for a connection of the pool, which is limited and answered with 503', async () => {
-		const { engine, state, burst } = setting()
+		const { engine, state, burst } = setup()
 		state.mode = 'waiting'
 		const responses = await burst(70)
 		expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]))
@@ -86,28 +86,28 @@ describe('the circuit breaker of the store', () => {
 	})
 
 	test('measures a statement from when it has its connection: a burst of 70 on a pool of 10 opened the circuit', async () => {
-		const { engine, state, burst } = setting()
+		const { engine, state, burst } = setup()
 		state.mode = 'late'
 		expect((await burst(70, 2_009)).map(({ status }) => status)).toEqual(Array(70).fill(201))
 		expect(engine.stats.storeCircuit).toBe('closed')
 	})
 
 	test('counts a statement that hangs after it has waited for its connection', async () => {
-		const { engine, state, burst } = setting()
+		const { engine, state, burst } = setup()
 		state.mode = 'late and hanging'
 		await burst(5, 3_999)
 		expect(engine.stats.storeCircuit).toBe('open')
 	})
 
 	test('does not count a stall of this process, after which timers run before the replies of the store are read', async () => {
-		const { engine, state, burst } = setting()
+		const { engine, state, burst } = setup()
 		state.mode = 'stalled'
 		expect((await burst(10, 2_001)).map(({ status }) => status)).toEqual(Array(10).fill(201))
 		expect(engine.stats.storeCircuit).toBe('closed')
 	})
 
 	test.each(['down', 'hanging'] as const)('opens if the database is %s, for about a second', async (mode) => {
-		const { runtime, engine, state, burst } = setting()
+		const { runtime, engine, state, burst } = setup()
 		state.mode = mode
 		await burst(10)
 		expect(engine.stats.storeCircuit).toBe('open')
@@ -120,7 +120,7 @@ describe('the circuit breaker of the store', () => {
 	})
 
 	test('lets the next request through when a write of a running request succeeds: the store is back', async () => {
-		const { engine, state, burst } = setting()
+		const { engine, state, burst } = setup()
 		let finish: (() => void) | undefined
 		const running = engine.run('k', {}, () => new Promise<void>((resolve) => (finish = resolve)), {
 			principal: 'ada',
@@ -138,18 +138,18 @@ describe('the circuit breaker of the store', () => {
 	})
 
 	test('sends Retry-After of at most 2 s, jittered', async () => {
-		const { state, burst } = setting()
+		const { state, burst } = setup()
 		state.mode = 'down'
 		const times = (await burst(100)).map(({ retryAfter }) => retryAfter)
 		expect(new Set(times)).toEqual(new Set(['1', '2']))
 	})
 
 	test('is an option, which false switches off', async () => {
-		const off = setting({ storeCircuitBreaker: false })
+		const off = setup({ storeCircuitBreaker: false })
 		off.state.mode = 'down'
 		await off.burst(100)
 		expect(off.engine.stats.storeCircuit).toBe('closed')
-		const patient = setting({ storeCircuitBreaker: { failureThreshold: 50 } })
+		const patient = setup({ storeCircuitBreaker: { failureThreshold: 50 } })
 		patient.state.mode = 'down'
 		await patient.burst(49)
 		expect(patient.engine.stats.storeCircuit).toBe('closed')
@@ -162,6 +162,6 @@ describe('the circuit breaker of the store', () => {
 		[{ storeCircuitBreaker: { failureThreshold: 0 } }, 'storeCircuitBreaker.failureThreshold'],
 		[{ storeCircuitBreaker: true as unknown as false }, 'storeCircuitBreaker'],
 	])('is validated: %j', (options, path) => {
-		expect(() => setting(options)).toThrow(path)
+		expect(() => setup(options)).toThrow(path)
 	})
 })

@@ -26,7 +26,7 @@ describe('the search finds a secret', () => {
 
 describe('nothing of a request, no cookie and no other header is stored', () => {
 	/** What a store of the user gets. The engine's claims know the principal and the key. */
-	test('by the calls of a store (regression: writes passed the principal and the key)', async () => {
+	test('no call of a store contains it (regression: writes passed the principal and the key)', async () => {
 		const { store, calls } = recordingStore()
 		await storesNoSecret(store, () => bytesOf(calls))
 		expect(new Set(calls.map(({ method }) => method))).toEqual(
@@ -34,7 +34,7 @@ describe('nothing of a request, no cookie and no other header is stored', () => 
 		)
 	})
 
-	test('in memory, as find shows it', async () => {
+	test('the store in memory does not contain it, as find shows', async () => {
 		const base = memoryIdempotencyStore()
 		const { store, calls } = recordingStore(base)
 		const id = await identityHash('payments', IDENTITY)
@@ -48,7 +48,7 @@ describe('nothing of a request, no cookie and no other header is stored', () => 
 		expect(states).toEqual(['running', 'running', 'released', 'completed', 'completed'])
 	})
 
-	test('in the files of SQLite', async () => {
+	test('the files of SQLite do not contain it', async () => {
 		const { store, file } = await openSqlite()
 		onTestFinished(() => store.close())
 		const names = new Set<string>()

@@ -1,13 +1,13 @@
 import { describe, vi } from 'vitest'
-import { postgresRig } from '../store/postgres/rig.ts'
+import { setupPostgres } from '../store/postgres/setup.ts'
 import { foreignKeys } from './foreign-keys.ts'
 
 describe('PostgreSQL, with the same statements', () => {
-	const rig = postgresRig()
+	const database = setupPostgres()
 	foreignKeys(() => {
-		const query = vi.spyOn(rig.pool, 'query')
+		const query = vi.spyOn(database.pool, 'query')
 		const statements = () => query.mock.calls.map(([sent]: readonly unknown[]) => textOf(sent))
-		return { store: rig.store, advance: rig.advance, statements }
+		return { store: database.store, advance: database.advance, statements }
 	})
 })
 

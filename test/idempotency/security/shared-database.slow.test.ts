@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { HAS_REDIS, type RealRedis, startRedis } from '../../support/real-redis.ts'
-import { postgresRig } from '../store/postgres/rig.ts'
+import { setupPostgres } from '../store/postgres/setup.ts'
 import { CLIENTS } from '../store/redis/open-redis.ts'
 import { sharedDatabase } from './shared-database.ts'
 
 describe('one PostgreSQL schema', () => {
-	const rig = postgresRig()
-	sharedDatabase(() => rig.another().store)
+	const database = setupPostgres()
+	sharedDatabase(() => database.another().store)
 })
 
 describe.skipIf(!HAS_REDIS).each(Object.entries(CLIENTS))('one Redis with %s', (_, connect) => {

@@ -24,7 +24,7 @@ const PAIRS: readonly (readonly [first: Offset, second: Offset])[] = [
 export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<IdempotencyStoreUnderTest>): void {
 	describe.each(PAIRS)('the clock of the first server %s, that of the second %s', (first, second) => {
 		/** Two servers, each with a store of its own where there can be two. */
-		async function setting(options: (shortMs: number) => Partial<IdempotencyOptions> = () => ({})) {
+		async function setup(options: (shortMs: number) => Partial<IdempotencyOptions> = () => ({})) {
 			const opened = await open()
 			const t = new StoreHarness(opened)
 			onTestFinished(() => t.close())
@@ -44,7 +44,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 		}
 
 		test('a lease is not taken over before its end, and all servers see the same rest', async () => {
-			const { t, one, two } = await setting()
+			const { t, one, two } = await setup()
 			const claim = claimOf(await one.begin())
 			expect(await two.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 			let passedMs = 0
@@ -62,7 +62,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 		})
 
 		test('a lease is taken over after its end, and the first server cannot write', async () => {
-			const { t, one, two } = await setting((shortMs) => ({ leaseMs: shortMs, maxRunMs: shortMs }))
+			const { t, one, two } = await setup((shortMs) => ({ leaseMs: shortMs, maxRunMs: shortMs }))
 			const lost = claimOf(await one.begin())
 			await t.letPass(t.shortMs)
 			const claim = claimOf(await two.begin())
@@ -72,7 +72,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 		})
 
 		test('a heartbeat extends the lease from now', async () => {
-			const { t, one, two } = await setting()
+			const { t, one, two } = await setup()
 			const claim = claimOf(await one.begin())
 			if (t.opened.advance) await t.letPass(LONG_MS / 2)
 			expect(await one.run((engine) => engine.heartbeat(claim))).toBe(true)
@@ -82,7 +82,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 		})
 
 		test('a key is abandoned when its lease has ended, not before', async () => {
-			const { t, one, two } = await setting(() => ({ abandoned: 'reject' }))
+			const { t, one, two } = await setup(() => ({ abandoned: 'reject' }))
 			await one.begin('lasts')
 			const crashed = server(t.store, OFFSETS[first], { leaseMs: t.shortMs, maxRunMs: t.shortMs })
 			await crashed.begin('ends')
@@ -96,7 +96,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 		})
 
 		test('a response is kept until its retention is over, also from a purge', async () => {
-			const { t, one, two } = await setting()
+			const { t, one, two } = await setup()
 			const forgetful = server(t.store, OFFSETS[first], { retentionMs: t.shortMs })
 			const kept = claimOf(await one.begin('kept'))
 			await one.run((engine) => engine.complete(kept, RESPONSE))

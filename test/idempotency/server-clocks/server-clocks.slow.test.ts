@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { HAS_REDIS, type RealRedis, startRedis } from '../../support/real-redis.ts'
-import { postgresRig } from '../store/postgres/rig.ts'
+import { setupPostgres } from '../store/postgres/setup.ts'
 import { CLIENTS, type Connect } from '../store/redis/open-redis.ts'
 import { clockCases } from './clock-cases.ts'
 
 describe('PostgreSQL', () => {
-	const rig = postgresRig()
+	const database = setupPostgres()
 	clockCases(() => ({
-		store: rig.store,
-		another: async () => rig.another().store,
-		advance: rig.advance,
+		store: database.store,
+		another: async () => database.another().store,
+		advance: database.advance,
 		close() {},
 	}))
 })

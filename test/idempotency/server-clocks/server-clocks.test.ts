@@ -22,7 +22,7 @@ describe('memory', () => clockCases(openMemory))
 describe('SQLite', () => clockCases(openSqlite))
 
 /** A store whose clock is right, and a server. */
-function setting(offsetMs: number, options: Partial<IdempotencyOptions> = {}) {
+function setup(offsetMs: number, options: Partial<IdempotencyOptions> = {}) {
 	const storeClock = virtualRuntime()
 	const store = memoryIdempotencyStore({ runtime: storeClock })
 	const one = server(store, offsetMs, options)
@@ -38,7 +38,7 @@ const post = () =>
 	new Request('https://shop.example.com/charges', { method: 'POST', headers: { 'idempotency-key': 'k1' } })
 
 test.each([HOUR, -HOUR])('Retry-After of a server whose clock differs by %i ms', async (offsetMs) => {
-	const { storeClock, one, other } = setting(offsetMs, { leaseMs: 60 * SECOND, maxRunMs: 10 * HOUR })
+	const { storeClock, one, other } = setup(offsetMs, { leaseMs: 60 * SECOND, maxRunMs: 10 * HOUR })
 	const entered = Promise.withResolvers<void>()
 	const hang = fetchIdempotency(other.engine, () => {
 		entered.resolve()
@@ -62,7 +62,7 @@ describe('while a handler runs, the clock of its server', () => {
 	const options = { leaseMs: 60 * SECOND, maxRunMs: 10 * HOUR }
 
 	test.each([HOUR, -HOUR])('is set by %i ms: the claim continues', async (byMs) => {
-		const { one, other, letPass } = setting(0, options)
+		const { one, other, letPass } = setup(0, options)
 		const claim = claimOf(await one.begin())
 		await letPass(10 * SECOND)
 		one.setClock(byMs)
@@ -73,7 +73,7 @@ describe('while a handler runs, the clock of its server', () => {
 	})
 
 	test('goes on by an hour while it is suspended: the store says that the claim continues', async () => {
-		const { one, other, letPass } = setting(0, options)
+		const { one, other, letPass } = setup(0, options)
 		const claim = claimOf(await one.begin())
 		await letPass(10 * SECOND)
 		one.suspend(HOUR)
@@ -83,7 +83,7 @@ describe('while a handler runs, the clock of its server', () => {
 	})
 
 	test('goes on by an hour while it is suspended: the store says that the claim was taken over', async () => {
-		const { storeClock, one, other, letPass } = setting(0, options)
+		const { storeClock, one, other, letPass } = setup(0, options)
 		const claim = claimOf(await one.begin())
 		one.suspend(HOUR)
 		await storeClock.advance(HOUR)
@@ -96,7 +96,7 @@ describe('while a handler runs, the clock of its server', () => {
 })
 
 test.each([HOUR, -HOUR])('a request waits for waitMs although the clock is set by %i ms', async (byMs) => {
-	const { one, other } = setting(0, { waitMs: 2 * SECOND })
+	const { one, other } = setup(0, { waitMs: 2 * SECOND })
 	await other.begin()
 	let isWaiting = true
 	const waiting = one.engine.begin(identityOf(), 'f1').finally(() => {

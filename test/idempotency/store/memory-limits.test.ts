@@ -18,7 +18,7 @@ async function complete(store: IdempotencyStore<never>, id: string, bytes = 0): 
 	await store.complete({ id, token: id }, response(bytes), RETENTION_MS)
 }
 
-test('at maxKeys, a new key takes the place of the one that was completed first', async () => {
+test('a new key takes the place of the key that was completed first at maxKeys', async () => {
 	const store = memoryIdempotencyStore({ runtime, maxKeys: 2 })
 	await complete(store, 'first')
 	await complete(store, 'second')
@@ -28,7 +28,7 @@ test('at maxKeys, a new key takes the place of the one that was completed first'
 	expect(await store.find('third')).toMatchObject({ state: 'completed' })
 })
 
-test('at maxKeys, a running key is never removed: the next claim throws', async () => {
+test('a running key is never removed at maxKeys: the next claim throws', async () => {
 	const store = memoryIdempotencyStore({ runtime, maxKeys: 1 })
 	await store.claim(request('running', 'a'))
 	await expect(async () => store.claim(request('next', 'b'))).rejects.toThrow(
@@ -39,14 +39,14 @@ test('at maxKeys, a running key is never removed: the next claim throws', async 
 	expect(await store.claim(request('next', 'b'))).toMatchObject({ kind: 'claimed' })
 })
 
-test('at maxKeys, an abandoned key is removed after its retention', async () => {
+test('an abandoned key is removed after its retention at maxKeys', async () => {
 	const store = memoryIdempotencyStore({ runtime, maxKeys: 1 })
 	await store.claim(request('abandoned', 'a'))
 	await runtime.advance(LEASE_MS + RETENTION_MS)
 	expect(await store.claim(request('next', 'b'))).toMatchObject({ kind: 'claimed' })
 })
 
-test('at maxBytes, completed bodies are removed in their order until the new one fits', async () => {
+test('completed bodies are removed in their order at maxBytes until the new one fits', async () => {
 	const store = memoryIdempotencyStore({ runtime, maxBytes: 100 })
 	for (const id of ['a', 'b', 'c']) await complete(store, id, 30)
 	await complete(store, 'd', 50)

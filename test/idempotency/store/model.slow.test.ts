@@ -3,9 +3,9 @@ import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgre
 import { compareStores } from './model.ts'
 import { openMemory } from './open-memory.ts'
 import { openSqlite } from './open-sqlite.ts'
-import { postgresRig } from './postgres/rig.ts'
+import { setupPostgres } from './postgres/setup.ts'
 
-const rig = postgresRig()
+const database = setupPostgres()
 
 const openModel = () => {
 	const { advance, ...opened } = openMemory()
@@ -19,11 +19,11 @@ test('PostgreSQL returns what the store in memory returns, for random operations
 	compareStores(
 		openModel,
 		async () => {
-			await rig.pool.query(`delete from ${rig.schema}.idempotency_keys`)
+			await database.pool.query(`delete from ${database.schema}.idempotency_keys`)
 			let offsetMs = 0
 			const store = postgresIdempotencyStore({
-				client: rig.pool,
-				schema: rig.schema,
+				client: database.pool,
+				schema: database.schema,
 				prepare: false,
 				clockOffsetMs: () => offsetMs,
 			})

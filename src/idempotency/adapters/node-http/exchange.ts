@@ -1,7 +1,11 @@
 /** What the adapters of Node, Express and Fastify do before the handler. */
 import { admit } from '../../engine/admit.ts'
-import type { IdempotencyContext } from '../../engine/context.ts'
-import { idempotencyContext, keepContext, keptContext } from '../../engine/context.ts'
+import {
+	type IdempotencyContext,
+	idempotencyContext,
+	keepContext,
+	keptContext,
+} from '../../engine/context.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
 import type { NodeRequest, NodeResponse, NodeSocket } from './node-types.ts'
 import { readRequestBody } from './request-body.ts'
@@ -66,10 +70,7 @@ export async function openExchange<Tx, Raw extends object>(
 		return sendWebResponse(response, sent, request.httpVersionMajor === 1)
 	})
 	keepContext(raw, engine, context)
-	return {
-		context,
-		capture: claim && new ResponseCapture(engine, claim, response, described, failingSocket),
-	}
+	return { context, capture: claim && new ResponseCapture(engine, claim, response, described, failingSocket) }
 }
 
 /**

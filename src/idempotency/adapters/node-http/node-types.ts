@@ -60,8 +60,6 @@ export type NodeResponse = {
 	off(event: string, listener: () => void): unknown
 }
 
-/** Chunks of a stream as bytes. */
-
 interface NodeBuffer {
 	from(text: string, encoding?: string): Uint8Array
 }

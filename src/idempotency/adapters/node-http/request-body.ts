@@ -9,8 +9,7 @@
 import { bodyConsumedError, IdempotencyRequestTooLargeError } from '../../engine/errors.ts'
 import type { ParsedBody } from '../../key/fingerprint.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
-import type { NodeRequest, NodeSocket } from './node-types.ts'
-import { type Chunk, copiedBytes, isChunk } from './node-types.ts'
+import { type Chunk, copiedBytes, isChunk, type NodeRequest, type NodeSocket } from './node-types.ts'
 
 /** `parsed` is the value of a parser that ran before, if there was one. */
 export async function readRequestBody(

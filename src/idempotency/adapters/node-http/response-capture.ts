@@ -13,15 +13,16 @@
  */
 import type { IdempotencyClaim } from '../../engine/claim.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
+import type { IdempotencyRequest } from '../../engine/options.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
-import { isStored, storedHeaders } from '../../response/storage-rules.ts'
-import type { NodeResponse, NodeSocket } from './node-types.ts'
-import { type Chunk, copiedBytes, isChunk } from './node-types.ts'
+import { isStored, storedResponse } from '../../response/storage-rules.ts'
+import { type Chunk, copiedBytes, isChunk, type NodeResponse, type NodeSocket } from './node-types.ts'
 import { sentHeaders } from './sent-headers.ts'
 
 type Method = (...args: unknown[]) => unknown
 type Callback = (error?: unknown) => void
 type Args = readonly unknown[]
+type RequestLine = Pick<IdempotencyRequest, 'method' | 'path'>
 
 interface Head {
 	readonly status: number
@@ -34,8 +35,7 @@ export class ResponseCapture {
 	readonly #claim: IdempotencyClaim
 	readonly #failingSocket: NodeSocket | undefined
 	readonly #response: NodeResponse
-	readonly #method: string
-	readonly #path: string
+	readonly #request: RequestLine
 	readonly #native: Readonly<Record<'write' | 'end' | 'writeHead' | 'emit' | 'destroy', Method>>
 	readonly #captured: BodyCollector
 	#head: Head | undefined
@@ -56,15 +56,14 @@ export class ResponseCapture {
 		engine: IdempotencyEngine<unknown, never>,
 		claim: IdempotencyClaim,
 		response: NodeResponse,
-		{ method, path }: { readonly method: string; readonly path: string },
+		request: RequestLine,
 		failingSocket?: NodeSocket | undefined,
 	) {
 		this.#engine = engine
 		this.#claim = claim
 		this.#response = response
 		this.#failingSocket = failingSocket
-		this.#method = method
-		this.#path = path
+		this.#request = request
 		this.#captured = new BodyCollector(engine.settings.maxBodyBytes)
 		const native = (name: string): Method => {
 			const method = Reflect.get(response, name) as Method
@@ -106,7 +105,7 @@ export class ResponseCapture {
 	}
 
 	#setHead(status: number, headers: Head['headers']): Head {
-		const hasBody = this.#method !== 'HEAD' && status !== 204 && status !== 304
+		const hasBody = this.#request.method !== 'HEAD' && status !== 204 && status !== 304
 		this.#head = { status, headers, hasBody }
 		const length = headers.find(([name]) => name === 'content-length')?.[1]
 		if (hasBody && Number(length ?? Infinity) <= this.#engine.settings.maxBodyBytes)
@@ -173,8 +172,7 @@ export class ResponseCapture {
 		const bytes = chunk ? copiedBytes(chunk, encoding) : new Uint8Array(0)
 		if (!this.#head) this.#declareLength(bytes.length)
 		const head = this.#requireHead()
-		const { status } = head
-		const isKept = isStored(this.#engine.settings, { status, method: this.#method, path: this.#path })
+		const isKept = isStored(this.#engine.settings, { status: head.status, ...this.#request })
 		if (head.hasBody) this.#captured.add(bytes)
 		this.#held?.add(bytes)
 		const last = this.#held?.joined() ?? bytes
@@ -190,26 +188,26 @@ export class ResponseCapture {
 		const isFramed = ['content-length', 'transfer-encoding', 'trailer'].some((name) =>
 			this.#response.hasHeader(name),
 		)
-		if (isFramed || this.#method === 'HEAD' || statusCode === 204 || statusCode === 304) return
+		if (isFramed || this.#request.method === 'HEAD' || statusCode === 204 || statusCode === 304) return
 		this.#response.setHeader('content-length', String(bytes))
 	}
 
-	async #store({ status, headers, hasBody }: Head, isKept: boolean): Promise<void> {
+	async #store(head: Head, isKept: boolean): Promise<void> {
 		// A transaction has already stored the response.
 		if (this.#claim.hasEnded) return
-		const { allowedHeaders } = this.#engine.settings
-		const body = hasBody ? this.#captured.joined() : new Uint8Array(0)
-		const stored = body && { status, headers: storedHeaders(headers, allowedHeaders), body }
-		if (isKept) await this.#engine.claims.tryComplete(this.#claim, stored)
-		else await this.#engine.claims.tryRelease(this.#claim)
+		const { claims, settings } = this.#engine
+		if (!isKept) return claims.tryRelease(this.#claim)
+		const body = head.hasBody ? this.#captured.joined() : new Uint8Array(0)
+		return claims.tryComplete(this.#claim, body && storedResponse(head, body, settings.allowedHeaders))
 	}
 
 	#destroy(args: Args): unknown {
 		if (this.#state === 'done') return this.#native.destroy(...args)
 		if (this.#state === 'ending') this.#lateCalls.push(() => this.#native.destroy(...args))
 		else {
-			const released = this.#claim.hasEnded ? Promise.resolve() : this.#engine.claims.tryRelease(this.#claim)
-			this.#settle(released, ['destroyed'], () => this.#native.destroy(...args))
+			this.#settle(this.#engine.claims.tryRelease(this.#claim), ['destroyed'], () =>
+				this.#native.destroy(...args),
+			)
 		}
 		return this.#response
 	}
@@ -270,18 +268,11 @@ export class ResponseCapture {
 }
 
 /** The arguments of `write` and `end`. The chunk is undefined if Node rejects its type. */
-function chunkOf(args: Args): {
-	chunk: Chunk | undefined
-	encoding: unknown
-	callback: Callback | undefined
-} {
-	const [chunk, encoding] = args
-	const callback = args.find((arg): arg is Callback => typeof arg === 'function')
-	return {
-		chunk: isChunk(chunk) ? chunk : undefined,
-		encoding: typeof encoding === 'function' ? undefined : encoding,
-		callback,
-	}
+function chunkOf([given, second, third]: Args) {
+	const chunk = isChunk(given) ? given : undefined
+	const encoding = typeof second === 'function' ? undefined : second
+	const callback = [given, second, third].find((arg): arg is Callback => typeof arg === 'function')
+	return { chunk, encoding, callback }
 }
 
 /** Makes a property read as `value`, whatever it is set to. Returns a function that restores it. */

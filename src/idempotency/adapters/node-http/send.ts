@@ -65,7 +65,6 @@ const drained = (response: NodeResponse): Promise<void> =>
 		response.once('close', end)
 	})
 
-/** Responds for code that failed, where no framework does it. */
 /** After a lost lease another request may run, and a repetition gets its response. */
 const responseFor = (error: unknown): StoredResponse =>
 	error instanceof IdempotencyLeaseLostError

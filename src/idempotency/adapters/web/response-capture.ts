@@ -3,7 +3,7 @@ import type { IdempotencyClaim } from '../../engine/claim.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
 import type { IdempotencyRequest } from '../../engine/options.ts'
 import { captureBody } from '../../response/captured-body.ts'
-import { isStored, storedHeaders } from '../../response/storage-rules.ts'
+import { isStored, storedResponse } from '../../response/storage-rules.ts'
 import type { StoredResponse } from '../../store/store.ts'
 import type { WaitUntil } from './exchange.ts'
 
@@ -30,14 +30,11 @@ export async function captureWebResponse<T>(
 		await engine.claims.tryRelease(claim, waitUntil)
 		return response
 	}
-	const { status, headers } = response
 	const { maxBodyBytes, allowedHeaders } = engine.settings
-	const store = (body: Uint8Array | undefined) =>
-		engine.claims.tryComplete(
-			claim,
-			body && { status, headers: storedHeaders(headers, allowedHeaders), body },
-			waitUntil,
-		)
+	const store = (body: Uint8Array | undefined) => {
+		const stored = body && storedResponse(response, body, allowedHeaders)
+		return engine.claims.tryComplete(claim, stored, waitUntil)
+	}
 	if (!response.body) {
 		await store(new Uint8Array(0))
 		return response
@@ -48,7 +45,7 @@ export async function captureWebResponse<T>(
 		{ onComplete: store, onError: () => engine.claims.tryRelease(claim, waitUntil) },
 		waitUntil,
 	)
-	const isSmall = Number(headers.get('content-length') ?? Infinity) <= maxBodyBytes
+	const isSmall = Number(response.headers.get('content-length') ?? Infinity) <= maxBodyBytes
 	const sent = isSmall ? await new Response(captured).arrayBuffer() : captured
 	return new Response(sent, response)
 }

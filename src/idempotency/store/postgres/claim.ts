@@ -1,8 +1,8 @@
 /**
  * Claims a key in one statement. `found` makes the decision of the contract for the row that the statement
- * sees. If it does not block, the row is inserted, or taken over where the same decision still holds for the
- * row as it is then: between the two another request may have claimed it, or a transaction that completes it
- * may have been committed while the statement waited for its lock.
+ * sees. If it does not block, the row is inserted, or taken over if the same decision still holds for the row at
+ * that moment: meanwhile another request may have claimed it, or a transaction that completes it may have been
+ * committed while the statement waited for its lock.
  *
  * Nothing is written and no row is locked if `found` blocks. If neither part returns a row, another request
  * was faster, and the next statement sees what it wrote.
@@ -163,7 +163,7 @@ export async function repeatedly<T>(run: () => Promise<T>): Promise<T> {
 /** The latest ids, a limited number. */
 export class RecentIds {
 	static readonly #MAX = 10_000
-	/** In the order in which they were added. */
+	/** The set keeps the order in which the ids were added. */
 	readonly #ids = new Set<string>()
 
 	has(id: string): boolean {

@@ -193,7 +193,7 @@ export interface PostgresIdempotencyStoreOptions<Client extends PgPool | PGliteL
  * `Transaction` of PGlite.
  */
 export type PostgresTransaction<Client> = Client extends {
-	// Of two overloads, as in the types of pg, the first.
+	// `connect` of pg has two overloads; this is the first one.
 	connect: { (): Promise<infer Connection>; (...args: never[]): unknown }
 }
 	? Connection

@@ -4,6 +4,7 @@
  */
 import { YaokiError } from '../../../core/errors/errors.ts'
 import { invalidOption, isObject } from '../../../core/options/schema.ts'
+import { builtinModule } from '../../../sql/node-modules.ts'
 import type { RedisScript } from './scripts.ts'
 
 export type Argument = string | Uint8Array
@@ -25,19 +26,12 @@ export type RedisClient = IoredisClient | NodeRedisClient
 /** Runs a script for one key. */
 type RunScript = (script: RedisScript, key: string, args: readonly Argument[]) => Promise<unknown>
 
-/** Runs EVAL or EVALSHA. */
-type Evaluate = (
-	command: 'EVALSHA' | 'EVAL',
-	script: string,
-	key: string,
-	args: Argument[],
-) => Promise<unknown>
+type Command = 'EVALSHA' | 'EVAL'
 
-/** node-redis with replies as bytes. */
-interface BufferedNodeRedis {
-	evalSha(sha: string, options: { keys: string[]; arguments: Argument[] }): Promise<unknown>
-	eval(script: string, options: { keys: string[]; arguments: Argument[] }): Promise<unknown>
-}
+type Evaluate = (command: Command, script: string, key: string, args: Argument[]) => Promise<unknown>
+
+/** `eval` and `evalSha` of node-redis with replies as bytes. */
+type Eval = (script: string, options: { keys: string[]; arguments: Argument[] }) => Promise<unknown>
 
 /** The type of strings in the protocol of Redis. */
 const BLOB_STRING = 36
@@ -62,7 +56,7 @@ function evaluator(client: RedisClient): Evaluate {
 		return (command, script, key, args) => client.callBuffer(command, script, 1, key, ...args)
 	if (!isNodeRedis(client))
 		invalidOption('client', client, 'a client of ioredis, or of node-redis 5 or later')
-	const buffered = client.withTypeMapping({ [BLOB_STRING]: nodeBuffer() }) as BufferedNodeRedis
+	const buffered = client.withTypeMapping({ [BLOB_STRING]: nodeBuffer() }) as Record<'eval' | 'evalSha', Eval>
 	return (command, script, key, args) => {
 		const options = { keys: [key], arguments: args }
 		return command === 'EVAL' ? buffered.eval(script, options) : buffered.evalSha(script, options)
@@ -84,25 +78,21 @@ interface BufferConstructor {
 	from(buffer: ArrayBufferLike, byteOffset: number, length: number): Uint8Array
 }
 
-interface NodeGlobals {
-	readonly Buffer?: BufferConstructor
-	readonly process?: {
-		getBuiltinModule?(name: 'node:buffer'): { readonly Buffer: BufferConstructor } | undefined
-	}
+interface BufferModule {
+	readonly Buffer: BufferConstructor
 }
 
 /** `node:buffer` is not imported: bundles for browsers and the edge would need it. */
 function nodeBuffer(): BufferConstructor {
-	const { Buffer, process } = globalThis as NodeGlobals
-	const found = Buffer ?? process?.getBuiltinModule?.('node:buffer')?.Buffer
-	if (found) return found
+	const { Buffer = builtinModule<BufferModule>('node:buffer')?.Buffer } = globalThis as Partial<BufferModule>
+	if (Buffer) return Buffer
 	throw new YaokiError(
 		'YAOKI_IDEMPOTENCY_NO_BUFFER',
 		'redisIdempotencyStore needs node:buffer, which this runtime does not have. Use a runtime that has it, or another store.',
 	)
 }
 
-/** Without a copy. */
+/** Returns a Buffer on the same memory. */
 const toBuffer = (argument: Argument): Argument =>
 	typeof argument === 'string'
 		? argument

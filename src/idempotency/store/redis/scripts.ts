@@ -14,7 +14,7 @@ local key = KEYS[1]
 local function digits(number) return string.format('%.0f', number) end
 `
 
-/** Only for the claim that holds the key. `ARGV[1]` is its token. */
+/** Returns 0 unless the claim with the token `ARGV[1]` holds the key. */
 const HELD = `
 local held = redis.call('HMGET', key, 'token', 'state')
 if held[1] ~= ARGV[1] or held[2] ~= 'running' then return 0 end

@@ -22,7 +22,7 @@ export class OpenTransactions {
 	readonly #ready: () => Promise<void>
 	#latest: Promise<unknown> | undefined
 
-	/** Without `clock`, the connection has its own. `ready` resolves when no earlier operation is left. */
+	/** `clock` is undefined if the connection has its own. `ready` resolves when no earlier operation is left. */
 	constructor(
 		connection: SqliteConnection,
 		runtime: Runtime,

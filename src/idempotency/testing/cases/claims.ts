@@ -3,6 +3,8 @@ import type { IdempotencyClaimResult, IdempotencyStore } from '../../store/store
 import { assertEqual, assertThat } from '../harness/assertions.ts'
 import {
 	type CaseTable,
+	CHARGE,
+	hashOf,
 	LONG_MS,
 	OTHER_ID,
 	OTHER_REQUEST,
@@ -30,10 +32,8 @@ export const claims: CaseTable = {
 		assertThat(result.kind === 'running', `the claim: expected running, got ${result.kind}`)
 		const { leaseLeftMs, token } = result
 		const maxMs = LONG_MS - t.shortMs
-		assertThat(
-			leaseLeftMs > 0 && leaseLeftMs <= maxMs,
-			`the rest of the lease: expected at most ${maxMs}, got ${leaseLeftMs}`,
-		)
+		const isRest = leaseLeftMs > 0 && leaseLeftMs <= maxMs
+		assertThat(isRest, `the rest of the lease: expected at most ${maxMs}, got ${leaseLeftMs}`)
 		assertEqual(token, claim.token, 'the token of the claim that holds the key')
 	},
 
@@ -52,15 +52,13 @@ export const claims: CaseTable = {
 	},
 
 	'every claim of a key that was completed without a response is unstored': async (t) => {
-		await t.store.complete(await t.claimed(), undefined, LONG_MS)
+		await t.unstored()
 		for (let n = 0; n < 3; n++) await t.expectClaim({ kind: 'unstored' })
 	},
 
 	'a claim of another key is independent': async (t) => {
 		await t.completed()
-		const other = await t.claimed({ id: OTHER_ID, ...OTHER_REQUEST })
-		await t.save(other, { charge: '{"value":1}' })
-		await t.release(other)
+		await t.released(CHARGE, { id: OTHER_ID, ...OTHER_REQUEST })
 		await t.expectClaim({ kind: 'completed', response: RESPONSE })
 	},
 
@@ -72,9 +70,7 @@ export const claims: CaseTable = {
 	},
 
 	'exactly one of many concurrent claims succeeds after a release with steps': async (t) => {
-		const claim = await t.claimed()
-		await t.save(claim, { charge: '{"value":1}' })
-		await t.release(claim)
+		await t.released(CHARGE)
 		await expectOneWinner(t)
 	},
 
@@ -92,16 +88,12 @@ export const claims: CaseTable = {
 				const fingerprint = fingerprints[n % 4 < 2 ? 0 : 1] ?? ''
 				return t.claim({ fingerprint }, store)
 			})
-			const expected = [
-				'claimed',
-				...Array(MANY / 2).fill('mismatch'),
-				...Array(MANY / 2 - 1).fill('running'),
-			]
-			assertEqual(kinds(results), expected, 'the claims')
+			const others = [...Array(MANY / 2).fill('mismatch'), ...Array(MANY / 2 - 1).fill('running')]
+			assertEqual(kinds(results), ['claimed', ...others], 'the claims')
 		},
 
 	'concurrent claims of different keys all succeed': async (t) => {
-		const results = await t.concurrently(MANY, (store, n) => t.claim({ id: `${n}`.padEnd(43, '_') }, store))
+		const results = await t.concurrently(MANY, (store, n) => t.claim({ id: hashOf(`${n}`) }, store))
 		assertEqual(kinds(results), Array(MANY).fill('claimed'), 'the claims')
 	},
 }
@@ -111,8 +103,8 @@ export const repeatedClaims: CaseTable = {
 	'a claim that is repeated with its token succeeds again, with its steps': async (t) => {
 		const { token } = await t.claimed()
 		await t.expectClaim({ kind: 'claimed', steps: {} }, { token })
-		await t.save({ id: t.request().id, token }, { charge: '{"value":1}' })
-		await t.expectClaim({ kind: 'claimed', steps: { charge: '{"value":1}' } }, { token })
+		await t.save({ id: t.request().id, token }, CHARGE)
+		await t.expectClaim({ kind: 'claimed', steps: CHARGE }, { token })
 		await t.expectKind('running')
 	},
 

@@ -1,9 +1,7 @@
 /** Writes of a claim that has lost its key, in whatever way, return false and change nothing. */
 import type { IdempotencyClaimRef } from '../../store/store.ts'
 import { assertEqual } from '../harness/assertions.ts'
-import { type CaseTable, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
-
-const STEPS = { charge: '{"value":1}' }
+import { type CaseTable, CHARGE, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
 
 /** Returns a claim that has lost its key. */
 type Loss = (t: StoreHarness) => Promise<IdempotencyClaimRef>
@@ -26,44 +24,24 @@ const LOSSES: Readonly<Record<string, Loss>> = {
 	},
 	'after a takeover that was released with steps': async (t) => {
 		const lost = await t.abandoned()
-		const next = await t.claimed()
-		await t.save(next, STEPS)
-		await t.release(next)
+		await t.released(CHARGE)
 		return lost
 	},
 	'after a takeover that was released without steps': async (t) => {
 		const lost = await t.abandoned()
-		await t.release(await t.claimed())
+		await t.released()
 		return lost
 	},
 	'after its completion': (t) => t.completed(),
-	'after its completion without a response': async (t) => {
-		const claim = await t.claimed()
-		await t.store.complete(claim, undefined, LONG_MS)
-		return claim
-	},
-	'after its release': async (t) => {
-		const claim = await t.claimed()
-		await t.release(claim)
-		return claim
-	},
-	'after its release with steps': async (t) => {
-		const claim = await t.claimed()
-		await t.save(claim, STEPS)
-		await t.release(claim)
-		return claim
-	},
+	'after its completion without a response': (t) => t.unstored(),
+	'after its release': (t) => t.released(),
+	'after its release with steps': (t) => t.released(CHARGE),
 	'after its release and the next claim': async (t) => {
-		const claim = await t.claimed()
-		await t.release(claim)
+		const claim = await t.released()
 		await t.claimed()
 		return claim
 	},
-	'after the retention of a key that never completed': async (t) => {
-		const claim = await t.claimed({ leaseMs: t.shortMs, retentionMs: t.shortMs })
-		await t.letPass(2 * t.shortMs)
-		return claim
-	},
+	'after the retention of a key that never completed': (t) => t.expired(),
 	'after the retention of its response': async (t) => {
 		const claim = await t.claimed()
 		await t.complete(claim, RESPONSE, t.shortMs)
@@ -71,7 +49,7 @@ const LOSSES: Readonly<Record<string, Loss>> = {
 		return claim
 	},
 	'after an operator has decided that the next request runs': async (t) => {
-		const claim = await t.abandoned({}, STEPS)
+		const claim = await t.abandoned({}, CHARGE)
 		await t.store.resolve(claim.id, undefined, LONG_MS)
 		return claim
 	},
@@ -99,8 +77,7 @@ export const fencing: CaseTable = {
 		(['heartbeat', 'complete', 'saveStep', 'release'] as const).map((operation) => [
 			`${operation} returns false after the retention, also if no other call came before`,
 			async (t: StoreHarness) => {
-				const claim = await t.claimed({ leaseMs: t.shortMs, retentionMs: t.shortMs })
-				await t.letPass(2 * t.shortMs)
+				const claim = await t.expired()
 				const writes = {
 					heartbeat: () => t.store.heartbeat(claim, LONG_MS),
 					complete: () => t.store.complete(claim, RESPONSE, LONG_MS),
@@ -114,7 +91,7 @@ export const fencing: CaseTable = {
 	),
 
 	'the claim that has taken over is not affected by late writes': async (t) => {
-		const lost = await t.abandoned({}, STEPS)
+		const lost = await t.abandoned({}, CHARGE)
 		const next = await t.claimed()
 		await t.expectFenced(lost)
 		await t.save(next, { mail: '{"value":2}' })

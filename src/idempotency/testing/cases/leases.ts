@@ -1,6 +1,6 @@
 /** Leases and takeover, by the clock of the store. */
 import { assertEqual, assertNear } from '../harness/assertions.ts'
-import { type CaseTable, LONG_MS, OTHER_REQUEST, RESPONSE } from '../harness/harness.ts'
+import { type CaseTable, CHARGE, LONG_MS, OTHER_REQUEST, RESPONSE } from '../harness/harness.ts'
 
 export const leases: CaseTable = {
 	'a claim whose lease has ended is taken over': async (t) => {
@@ -25,9 +25,8 @@ export const leases: CaseTable = {
 
 	'a claim whose process has ended is taken over before its lease ends, with its steps': async (t) => {
 		const claim = await t.claimed()
-		await t.save(claim, { charge: '{"value":1}' })
-		const steps = { charge: '{"value":1}' }
-		await t.expectClaim({ kind: 'claimed', steps }, { endedToken: claim.token })
+		await t.save(claim, CHARGE)
+		await t.expectClaim({ kind: 'claimed', steps: CHARGE }, { endedToken: claim.token })
 		await t.expectKind('running', { endedToken: claim.token })
 		assertEqual(await t.store.heartbeat(claim, LONG_MS), false, 'the result of heartbeat')
 	},
@@ -89,7 +88,7 @@ export const leases: CaseTable = {
 		t,
 	) => {
 		const late = await t.abandoned()
-		await t.save(late, { charge: '{"value":1}' })
+		await t.save(late, CHARGE)
 		await t.release(late)
 		const later = await t.abandoned({}, { mail: '{"value":2}' })
 		await t.complete(later)

@@ -10,14 +10,10 @@ const STATES: Readonly<Record<string, (t: StoreHarness) => Promise<unknown>>> = 
 	running: (t) => t.claimed(),
 	'running with steps': async (t) => t.save(await t.claimed(), STEPS),
 	completed: (t) => t.completed(),
-	'completed without a response': async (t) => t.store.complete(await t.claimed(), undefined, LONG_MS),
+	'completed without a response': (t) => t.unstored(),
 	abandoned: (t) => t.abandoned(),
 	'abandoned with steps': (t) => t.abandoned({}, STEPS),
-	'released with steps': async (t) => {
-		const claim = await t.claimed()
-		await t.save(claim, STEPS)
-		await t.release(claim)
-	},
+	'released with steps': (t) => t.released(STEPS),
 	'resolved with a response': async (t) => {
 		const { id } = await t.abandoned()
 		await t.store.resolve(id, RESPONSE, LONG_MS)

@@ -1,8 +1,9 @@
 /** What operators see, and what they decide about keys whose request has ended without a response. */
-import type { StoredKey } from '../../store/store.ts'
+import type { StoredKey, StoredResponse } from '../../store/store.ts'
 import { assertEqual, assertNear } from '../harness/assertions.ts'
 import {
 	type CaseTable,
+	CHARGE,
 	ID,
 	LONG_MS,
 	OTHER_ID,
@@ -11,17 +12,20 @@ import {
 	type StoreHarness,
 } from '../harness/harness.ts'
 
-const CHARGE = { charge: '{"value":1}' }
-
-async function expectResolve(t: StoreHarness, isResolved: boolean, response = RESPONSE): Promise<void> {
+/** Without a response the next request runs. */
+async function expectResolve(t: StoreHarness, isResolved: boolean, response?: StoredResponse): Promise<void> {
 	assertEqual(await t.store.resolve(ID, response, LONG_MS), isResolved, 'the result of resolve')
+}
+
+async function expectDelete(t: StoreHarness, isDeleted: boolean, isForced?: boolean): Promise<void> {
+	assertEqual(await t.store.delete(ID, isForced), isDeleted, `the result of delete(id, ${isForced})`)
 }
 
 /** Asserts that neither decision has an effect. */
 async function expectUnresolvable(t: StoreHarness): Promise<void> {
 	const before = await t.snapshot()
+	await expectResolve(t, false, RESPONSE)
 	await expectResolve(t, false)
-	assertEqual(await t.store.resolve(ID, undefined, LONG_MS), false, 'the result of resolve')
 	assertEqual(await t.snapshot(), before, 'the key')
 }
 
@@ -34,16 +38,9 @@ const UNRESOLVABLE: Readonly<Record<string, (t: StoreHarness) => Promise<unknown
 	},
 	'is held by a heartbeat': async (t) => t.store.heartbeat(await t.abandoned(), LONG_MS),
 	'is completed': (t) => t.completed(),
-	'is completed without a response': async (t) => t.store.complete(await t.claimed(), undefined, LONG_MS),
-	'is released': async (t) => {
-		const claim = await t.claimed()
-		await t.save(claim, CHARGE)
-		await t.release(claim)
-	},
-	'has expired': async (t) => {
-		await t.claimed({ leaseMs: t.shortMs, retentionMs: t.shortMs })
-		await t.letPass(2 * t.shortMs)
-	},
+	'is completed without a response': (t) => t.unstored(),
+	'is released': (t) => t.released(CHARGE),
+	'has expired': (t) => t.expired(),
 	'is resolved': async (t) => {
 		await t.abandoned()
 		await expectResolve(t, true, { ...RESPONSE, status: 404 })
@@ -53,7 +50,7 @@ const UNRESOLVABLE: Readonly<Record<string, (t: StoreHarness) => Promise<unknown
 export const resolve: CaseTable = {
 	'an abandoned key that is resolved with a response is completed with it': async (t) => {
 		await t.abandoned({}, CHARGE)
-		await expectResolve(t, true)
+		await expectResolve(t, true, RESPONSE)
 		await t.expectClaim({ kind: 'completed', response: RESPONSE }, { abandoned: 'reject' })
 		assertEqual((await t.find()).state, 'completed', 'the state')
 	},
@@ -67,14 +64,14 @@ export const resolve: CaseTable = {
 
 	'an abandoned key that is resolved without a response runs again, with its steps': async (t) => {
 		await t.abandoned({}, CHARGE)
-		assertEqual(await t.store.resolve(ID, undefined, LONG_MS), true, 'the result of resolve')
+		await expectResolve(t, true)
 		await t.expectClaim({ kind: 'mismatch' }, OTHER_REQUEST)
 		await t.expectClaim({ kind: 'claimed', steps: CHARGE }, { abandoned: 'reject' })
 	},
 
 	'an abandoned key without steps that is resolved without a response runs again': async (t) => {
 		await t.abandoned()
-		assertEqual(await t.store.resolve(ID, undefined, LONG_MS), true, 'the result of resolve')
+		await expectResolve(t, true)
 		await t.expectClaim({ kind: 'claimed', steps: {} }, { abandoned: 'reject' })
 	},
 
@@ -92,12 +89,8 @@ export const resolve: CaseTable = {
 /** States in which a key is deleted without force. */
 const DELETABLE: Readonly<Record<string, (t: StoreHarness) => Promise<unknown>>> = {
 	'is completed': (t) => t.completed(),
-	'is completed without a response': async (t) => t.store.complete(await t.claimed(), undefined, LONG_MS),
-	'is released with steps': async (t) => {
-		const claim = await t.claimed()
-		await t.save(claim, CHARGE)
-		await t.release(claim)
-	},
+	'is completed without a response': (t) => t.unstored(),
+	'is released with steps': (t) => t.released(CHARGE),
 	'was abandoned': (t) => t.abandoned({}, CHARGE),
 }
 
@@ -107,28 +100,28 @@ export const deletion: CaseTable = {
 			`a key that ${state} is deleted, and its next request is a first one`,
 			async (t: StoreHarness) => {
 				await prepare(t)
-				assertEqual(await t.store.delete(ID), true, 'the result of delete')
+				await expectDelete(t, true)
 				await t.expectGone()
-				assertEqual(await t.store.delete(ID), false, 'the result of a second delete')
+				await expectDelete(t, false)
 				await t.expectClaim({ kind: 'claimed', steps: {} }, { ...OTHER_REQUEST, abandoned: 'reject' })
 			},
 		]),
 	),
 
 	'delete returns false for a key that was never used, and for one that has expired': async (t) => {
-		assertEqual(await t.store.delete(ID), false, 'the result of delete')
+		await expectDelete(t, false)
 		await t.complete(await t.claimed(), RESPONSE, t.shortMs)
 		await t.letPass(t.shortMs)
-		assertEqual(await t.store.delete(ID, true), false, 'the result of delete')
+		await expectDelete(t, false, true)
 	},
 
 	'a running key is not deleted unless it is forced': async (t) => {
 		await t.claimed()
 		const before = await t.snapshot()
-		assertEqual(await t.store.delete(ID), false, 'the result of delete')
-		assertEqual(await t.store.delete(ID, false), false, 'the result of delete')
+		await expectDelete(t, false)
+		await expectDelete(t, false, false)
 		assertEqual(await t.snapshot(), before, 'the key')
-		assertEqual(await t.store.delete(ID, true), true, 'the result of a forced delete')
+		await expectDelete(t, true, true)
 		await t.expectGone()
 	},
 
@@ -182,16 +175,14 @@ export const find: CaseTable = {
 	},
 
 	'find returns a key that was completed without a response as unstored': async (t) => {
-		await t.store.complete(await t.claimed(), undefined, LONG_MS)
+		await t.unstored()
 		const found = await expectFound(t, { state: 'unstored' })
 		assertEqual(found.leaseLeftMs, null, 'the lease')
 		assertNear(found.completedAt, found.createdAt, 'the time of completion')
 	},
 
 	'find returns a released key with its steps': async (t) => {
-		const claim = await t.claimed()
-		await t.save(claim, CHARGE)
-		await t.release(claim)
+		await t.released(CHARGE)
 		const found = await expectFound(t, { state: 'released', steps: ['charge'] })
 		assertEqual([found.leaseLeftMs, found.completedAt], [null, null], 'lease and time of completion')
 	},

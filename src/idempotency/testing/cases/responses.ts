@@ -1,7 +1,7 @@
 /** Responses come back byte by byte as they were stored. */
 import type { StoredResponse } from '../../store/store.ts'
 import { assertEqual, assertThat } from '../harness/assertions.ts'
-import { type CaseTable, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
+import { type CaseTable, hashOf, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
 
 async function expectReplayed(t: StoreHarness, change: Partial<StoredResponse>): Promise<void> {
 	const response = { ...RESPONSE, ...change }
@@ -45,10 +45,8 @@ export const responses: CaseTable = {
 	'a replayed body is a Uint8Array': async (t) => {
 		await t.completed()
 		const result = await t.claim()
-		assertThat(
-			result.kind === 'completed' && result.response.body instanceof Uint8Array,
-			'the body is not bytes',
-		)
+		const isBytes = result.kind === 'completed' && result.response.body instanceof Uint8Array
+		assertThat(isBytes, 'the body is not bytes')
 	},
 
 	'a stored body does not change with the buffer that was given': async (t) => {
@@ -89,7 +87,7 @@ export const responses: CaseTable = {
 
 	'every status is replayed as it is': async (t) => {
 		for (const status of [200, 201, 204, 301, 304, 400, 404, 422, 451, 500, 599]) {
-			const id = `status ${status}`.padEnd(43, '_')
+			const id = hashOf(`status ${status}`)
 			await t.completed({ ...RESPONSE, status }, { id })
 			await t.expectClaim({ kind: 'completed', response: { ...RESPONSE, status } }, { id })
 		}

@@ -1,8 +1,36 @@
 /** How long keys are kept, and how expired ones are deleted. */
 import { assertEqual, assertNear, assertThat } from '../harness/assertions.ts'
-import { type CaseTable, LONG_MS, OTHER_REQUEST, RESPONSE, type StoreHarness } from '../harness/harness.ts'
+import {
+	type CaseTable,
+	CHARGE,
+	hashOf,
+	LONG_MS,
+	OTHER_REQUEST,
+	RESPONSE,
+	type StoreHarness,
+} from '../harness/harness.ts'
 
-const idOf = (n: number): string => `key ${n}`.padEnd(43, '_')
+const idOf = (n: number): string => hashOf(`key ${n}`)
+
+/** Purges in batches of 2. `counts` are the results if the database does not delete keys by itself. */
+async function expectPurged(
+	t: StoreHarness,
+	counts: readonly number[],
+	isExclusive?: boolean,
+): Promise<void> {
+	const purged: number[] = []
+	for (const _ of counts) purged.push(await t.store.purge(2, isExclusive))
+	assertEqual(purged, t.opened.purgesItself ? counts.map(() => 0) : counts, 'the results of purge')
+}
+
+/** Purges ten keys concurrently, and then the rest. */
+async function expectPurgedOnce(t: StoreHarness, limit: number, isExclusive?: boolean): Promise<void> {
+	await expired(t, 10)
+	const counts = await t.concurrently(4, async (store) => store.purge(limit, isExclusive))
+	const sum = counts.reduce((total, count) => total + count, 0)
+	assertThat(sum <= 10, `the sum of the results of purge: expected at most 10, got ${sum}`)
+	assertEqual(sum + (await t.store.purge(100)), t.opened.purgesItself ? 0 : 10, 'the number of purged keys')
+}
 
 /** Completes keys whose retention ends before this returns. */
 async function expired(t: StoreHarness, count: number): Promise<void> {
@@ -66,8 +94,7 @@ export const retention: CaseTable = {
 	},
 
 	'a key that never completes is new when its retention is over': async (t) => {
-		await t.claimed({ leaseMs: t.shortMs, retentionMs: t.shortMs })
-		await t.letPass(2 * t.shortMs)
+		await t.expired()
 		await t.expectGone()
 		await t.expectClaim({ kind: 'claimed', steps: {} }, { ...OTHER_REQUEST, abandoned: 'reject' })
 	},
@@ -94,29 +121,20 @@ export const purge: CaseTable = {
 
 	'purge deletes expired keys in batches': async (t) => {
 		await expired(t, 5)
-		const purged = [
-			await t.store.purge(2),
-			await t.store.purge(2),
-			await t.store.purge(2),
-			await t.store.purge(2),
-		]
-		assertEqual(purged, t.opened.purgesItself ? [0, 0, 0, 0] : [2, 2, 1, 0], 'the results of purge')
+		await expectPurged(t, [2, 2, 1, 0])
 		for (let n = 0; n < 5; n++) await t.expectGone(idOf(n))
 	},
 
 	'purge deletes keys that never completed, after their retention': async (t) => {
-		await t.claimed({ leaseMs: t.shortMs, retentionMs: t.shortMs })
-		await t.letPass(2 * t.shortMs)
-		assertEqual(await t.store.purge(10), t.opened.purgesItself ? 0 : 1, 'the result of purge')
+		await t.expired()
+		await expectPurged(t, [1])
 	},
 
 	'purge keeps running, abandoned, released and completed keys': async (t) => {
 		await t.claimed({ id: idOf(1), retentionMs: 0 })
 		await t.completed(RESPONSE, { id: idOf(2), retentionMs: 0 })
-		const released = await t.claimed({ id: idOf(3) })
-		await t.save(released, { charge: '{"value":1}' })
-		await t.release(released)
-		await t.store.complete(await t.claimed({ id: idOf(4) }), undefined, LONG_MS)
+		await t.released(CHARGE, { id: idOf(3) })
+		await t.unstored({ id: idOf(4) })
 		await t.abandoned({ id: idOf(5) })
 		assertEqual(await t.store.purge(100), 0, 'the result of purge')
 		const states = await Promise.all([1, 2, 3, 4, 5].map(async (n) => (await t.find(idOf(n))).state))
@@ -125,24 +143,10 @@ export const purge: CaseTable = {
 
 	'an exclusive purge deletes expired keys too, and later ones find nothing': async (t) => {
 		await expired(t, 3)
-		const purged = [await t.store.purge(2, true), await t.store.purge(2, true), await t.store.purge(2, true)]
-		assertEqual(purged, t.opened.purgesItself ? [0, 0, 0] : [2, 1, 0], 'the results of purge')
+		await expectPurged(t, [2, 1, 0], true)
 	},
 
-	'concurrent exclusive purges delete each key once': async (t) => {
-		await expired(t, 10)
-		const counts = await t.concurrently(4, async (store) => store.purge(3, true))
-		const sum = counts.reduce((total, count) => total + count, 0)
-		const rest = await t.store.purge(100)
-		assertEqual(sum + rest, t.opened.purgesItself ? 0 : 10, 'the number of purged keys')
-	},
+	'concurrent exclusive purges delete each key once': (t) => expectPurgedOnce(t, 3, true),
 
-	'concurrent purges delete each key once': async (t) => {
-		await expired(t, 10)
-		const counts = await t.concurrently(4, async (store) => store.purge(10))
-		const sum = counts.reduce((total, count) => total + count, 0)
-		assertThat(sum <= 10, `the sum of the results of purge: expected at most 10, got ${sum}`)
-		const rest = await t.store.purge(100)
-		assertEqual(sum + rest, t.opened.purgesItself ? 0 : 10, 'the number of purged keys')
-	},
+	'concurrent purges delete each key once': (t) => expectPurgedOnce(t, 10),
 }

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../../sql/clients.ts'
 import type { IdempotencyStore } from '../../store/store.ts'
 import { assertEqual, assertThat } from '../harness/assertions.ts'
-import { type CaseTable, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
+import { type CaseTable, hashOf, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
 
 type Transaction = NonNullable<IdempotencyStore['transaction']>
 type CompleteIn = NonNullable<IdempotencyStore<Queryable>['completeIn']>
@@ -75,7 +75,7 @@ export const transactions: CaseTable = {
 				await complete(claim, RESPONSE, LONG_MS)
 				throw failure
 			})
-			assertThat((await rejection(rejected)) === failure, 'the error is not that of the function')
+			assertThat((await rejection(rejected)) === failure, 'the error is not the error of the function')
 			await t.expectKind('running')
 			await expectRows(t, 0)
 			await t.complete(claim)
@@ -110,12 +110,7 @@ export const transactions: CaseTable = {
 		}),
 
 	'a transaction after one that rejected works': withTransactions(async (t, transaction) => {
-		for (let n = 0; n < 5; n++)
-			await rejection(
-				transaction(async () => {
-					throw failure
-				}),
-			)
+		for (let n = 0; n < 5; n++) await rejection(transaction(() => Promise.reject(failure)))
 		const claim = await t.claimed()
 		await transaction(async (_, complete) => complete(claim, RESPONSE, LONG_MS))
 		await t.expectKind('completed')
@@ -140,7 +135,7 @@ export const transactions: CaseTable = {
 				await completeIn(tx as Queryable, claim, undefined, LONG_MS)
 				throw failure
 			})
-			assertThat((await rejection(rejected)) === failure, 'the error is not that of the function')
+			assertThat((await rejection(rejected)) === failure, 'the error is not the error of the function')
 			await t.expectKind('running')
 			await t.complete(claim)
 		},
@@ -158,7 +153,7 @@ export const transactions: CaseTable = {
 
 	'concurrent transactions of different keys all commit': withTransactions(async (t, transaction) => {
 		const claims = await Promise.all(
-			Array.from({ length: 5 }, (_, n) => t.claimed({ id: `key ${n}`.padEnd(43, '_') })),
+			Array.from({ length: 5 }, (_, n) => t.claimed({ id: hashOf(`key ${n}`) })),
 		)
 		await Promise.all(
 			claims.map((claim) =>

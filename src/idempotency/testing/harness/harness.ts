@@ -21,13 +21,13 @@ export type CaseTable = Readonly<Record<string, (t: StoreHarness) => Promise<voi
 const MINUTE_MS = 60_000
 export const LONG_MS: number = 24 * 60 * MINUTE_MS
 
-/** Without a virtual clock. */
+/** How long a case waits if the store has no virtual clock. */
 const WAITED_MS = 50
 /** Timers and clocks of databases round. */
 const ROUNDING_MS = 10
 
-/** As long as a hash. */
-const hashOf = (name: string): string => name.padEnd(43, '_')
+/** Returns a name that is as long as a hash. */
+export const hashOf = (name: string): string => name.padEnd(43, '_')
 
 export const ID: string = hashOf('key-1')
 export const OTHER_ID: string = hashOf('key-2')
@@ -38,6 +38,9 @@ export const RESPONSE: StoredResponse = {
 	headers: [['content-type', 'text/plain']],
 	body: new Uint8Array([104, 105]),
 }
+
+/** A step and its result. */
+export const CHARGE: StoredSteps = { charge: '{"value":1}' }
 
 /** A claim that succeeded. */
 export interface Claimed extends IdempotencyClaimRef {
@@ -104,6 +107,28 @@ export class StoreHarness {
 	): Promise<Claimed> {
 		const claim = await this.claimed(overrides)
 		await this.complete(claim, response)
+		return claim
+	}
+
+	/** Claims a key and completes it without a response. */
+	async unstored(overrides?: Partial<IdempotencyClaimRequest>): Promise<Claimed> {
+		const claim = await this.claimed(overrides)
+		assertEqual(await this.store.complete(claim, undefined, LONG_MS), true, 'the result of complete')
+		return claim
+	}
+
+	/** Claims a key, stores steps and releases it. */
+	async released(steps: StoredSteps = {}, overrides?: Partial<IdempotencyClaimRequest>): Promise<Claimed> {
+		const claim = await this.claimed(overrides)
+		await this.save(claim, steps)
+		await this.release(claim)
+		return claim
+	}
+
+	/** Claims a key and lets its lease and its retention pass. */
+	async expired(): Promise<Claimed> {
+		const claim = await this.claimed({ leaseMs: this.shortMs, retentionMs: this.shortMs })
+		await this.letPass(2 * this.shortMs)
 		return claim
 	}
 

@@ -6,7 +6,7 @@ import type { MethodName } from '../../support/users.ts'
 import { retrying } from '../configs.ts'
 import type { TransportName } from '../connect-client.ts'
 import { fail, hang, reply, sendThenHang } from '../connect-server.ts'
-import { type Shared, useClient } from '../setting.ts'
+import { type Shared, useClient } from '../setup.ts'
 
 /** Cancellation with one transport, which supports these methods. */
 export function testCancellation(
@@ -56,7 +56,7 @@ export function testCancellation(
 				})
 			})
 
-			test('before the call sends nothing', async () => {
+			test('sends nothing before the call', async () => {
 				const { server } = shared
 				const { client, interceptor } = useClient(server, { serviceConfig: retrying() }, transport)
 				server.play(reply({}))
@@ -65,7 +65,7 @@ export function testCancellation(
 				expect(interceptor.stats).toMatchObject({ calls: 1, attempts: 0, failures: 1, bufferedBytes: 0 })
 			})
 
-			test('of the call around ends the call', async () => {
+			test('ends the call if the parent call is cancelled', async () => {
 				const { server } = shared
 				const { client, interceptor } = useClient(server, { serviceConfig: retrying() }, transport)
 				server.play(hang())

@@ -7,7 +7,7 @@ import type { MethodName } from '../../support/users.ts'
 import { retrying, timingOut } from '../configs.ts'
 import type { TransportName } from '../connect-client.ts'
 import { fail, hang, reply, sendThenHang } from '../connect-server.ts'
-import { type Shared, useClient } from '../setting.ts'
+import { type Shared, useClient } from '../setup.ts'
 
 /** Deadlines with one transport, which supports these methods. */
 export function testDeadlines(

@@ -4,7 +4,7 @@ import type { MethodName } from '../../support/users.ts'
 import { hedging } from '../configs.ts'
 import type { TransportName } from '../connect-client.ts'
 import { fail, hang, reply } from '../connect-server.ts'
-import { type Shared, useClient } from '../setting.ts'
+import { type Shared, useClient } from '../setup.ts'
 
 /** Hedging with one transport, which supports these methods. */
 export function testHedging(shared: Shared, transport: TransportName, methods: readonly MethodName[]): void {

@@ -5,7 +5,7 @@ import type { MethodName } from '../../support/users.ts'
 import { retrying } from '../configs.ts'
 import type { TransportName } from '../connect-client.ts'
 import { fail, reply } from '../connect-server.ts'
-import { type Shared, useClient } from '../setting.ts'
+import { type Shared, useClient } from '../setup.ts'
 
 /** A response stream with one transport, which supports these methods. */
 export function testResponseStreams(

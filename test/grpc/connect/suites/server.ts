@@ -8,8 +8,8 @@ import type { MethodName } from '../../support/users.ts'
 import { retrying } from '../configs.ts'
 import { type TransportName, useConnectClient } from '../connect-client.ts'
 import { fail, hang, reply, startConnectServer } from '../connect-server.ts'
-import { useResilientServer } from '../server-setting.ts'
-import { useClient } from '../setting.ts'
+import { useResilientServer } from '../server-setup.ts'
+import { useClient } from '../setup.ts'
 
 // biome-ignore lint/correctness/useYield: a step is a generator.
 async function* failWith(error: Error): AsyncGenerator<never> {

@@ -7,7 +7,7 @@ import type { MethodName } from '../../support/users.ts'
 import { retrying } from '../configs.ts'
 import { type TransportName, useConnectClient } from '../connect-client.ts'
 import { fail, reply } from '../connect-server.ts'
-import type { Shared } from '../setting.ts'
+import type { Shared } from '../setup.ts'
 
 const { Code } = connect
 

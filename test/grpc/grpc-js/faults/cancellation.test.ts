@@ -19,8 +19,8 @@ async function expectCancelled(call: FakeCaller, { clock, interceptor }: FakeCli
 	expect(explain(call.error)).toBeDefined()
 }
 
-describe('the caller cancels', () => {
-	test('before an interceptor around has started the call', async () => {
+describe('a caller that cancels', () => {
+	test('ends the call before an outer interceptor has started it', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.create()
 		call.cancel()
@@ -30,7 +30,7 @@ describe('the caller cancels', () => {
 		await expectCancelled(call, fake, 0)
 	})
 
-	test('in the bulkhead queue', async () => {
+	test('ends the call in the bulkhead queue', async () => {
 		const fake = client({ bulkhead: { maxConcurrent: 1, maxQueue: 1 } })
 		const first = fake.start()
 		const call = fake.start()
@@ -42,7 +42,7 @@ describe('the caller cancels', () => {
 		await fake.clock.runUntilIdle()
 	})
 
-	test('during the first attempt', async () => {
+	test('ends the call during the first attempt', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.start()
 		call.send('a')
@@ -52,7 +52,7 @@ describe('the caller cancels', () => {
 		expect(call.attempt(1).cancels).toBe(1)
 	})
 
-	test('during a backoff wait', async () => {
+	test('ends the call during a backoff wait', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.start()
 		call.send('a')
@@ -62,7 +62,7 @@ describe('the caller cancels', () => {
 		await expectCancelled(call, fake, 1)
 	})
 
-	test('between the status of an attempt and the wait', async () => {
+	test('ends the call between the status of an attempt and the wait', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.start()
 		call.send('a')
@@ -71,7 +71,7 @@ describe('the caller cancels', () => {
 		await expectCancelled(call, fake, 1)
 	})
 
-	test('after the wait, before the next attempt', async () => {
+	test('ends the call after the wait and before the next attempt', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.start()
 		call.attempt(1).end(14, { pushback: '50' })
@@ -82,7 +82,7 @@ describe('the caller cancels', () => {
 		await expectCancelled(call, fake, 1)
 	})
 
-	test('during streaming', async () => {
+	test('ends the call during streaming', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.start()
 		call.send('a')
@@ -95,7 +95,7 @@ describe('the caller cancels', () => {
 		expect(call.events).toEqual(['headers {}', 'message b', 'status 1'])
 	})
 
-	test('while hedged requests are in flight and another one is due', async () => {
+	test('ends the call while hedged requests are in flight and another one is due', async () => {
 		const fake = client({ serviceConfig: hedging(3) })
 		const call = fake.start()
 		call.send('a')
@@ -106,7 +106,7 @@ describe('the caller cancels', () => {
 		await expectCancelled(call, fake, 2)
 	})
 
-	test('after the last status, which then is the only one', async () => {
+	test('changes nothing after the last status', async () => {
 		const fake = client({ serviceConfig: retries() })
 		const call = fake.start()
 		call.attempt(1).end(3)

@@ -79,7 +79,7 @@ test('classify and isFailure receive the status, and decide what the breaker cou
 })
 
 describe('a listener of events that cancels the call', () => {
-	test('while it begins: one status, and nothing is sent', async () => {
+	test('ends it with one status, and nothing is sent, while it begins', async () => {
 		const client = new FakeClient({
 			serviceConfig: retries(3),
 			circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 10 },
@@ -102,7 +102,7 @@ describe('a listener of events that cancels the call', () => {
 		expect(call.violations).toEqual([])
 	})
 
-	test('when a retry is scheduled: the retry is not sent', async () => {
+	test('prevents a retry that is scheduled', async () => {
 		const client = new FakeClient({ serviceConfig: retries(3) })
 		const call = client.create()
 		const calls: string[] = []
@@ -131,7 +131,7 @@ describe('a listener of events that cancels the call', () => {
 		},
 	)
 
-	test('while a later attempt is created: it is not started', async () => {
+	test('prevents the start of a later attempt that is being created', async () => {
 		const client = new FakeClient({ serviceConfig: retries(3) })
 		const call = client.create({ onAttempt: (_, number) => number === 2 && call.cancel() })
 		call.start()
@@ -145,7 +145,7 @@ describe('a listener of events that cancels the call', () => {
 describe('a call that cannot be created', () => {
 	const closed = new Error('Channel has been shut down')
 
-	test.each([1, 2])('at attempt %s: INTERNAL with the error as cause', async (failing) => {
+	test.each([1, 2])('ends with INTERNAL and the error as cause at attempt %s', async (failing) => {
 		const client = new FakeClient({ serviceConfig: retries(3), bulkhead: { maxConcurrent: 1 } })
 		const call = client.start({
 			onAttempt: (_, number) => {
@@ -160,7 +160,7 @@ describe('a call that cannot be created', () => {
 		expect(client.interceptor.stats).toMatchObject({ bufferedBytes: 0, bulkhead: { concurrent: 0 } })
 	})
 
-	test('for many queued calls: each ends, without a deep stack', async () => {
+	test('ends each of many queued calls, without a deep stack', async () => {
 		const count = 5_000
 		const client = new FakeClient({ circuitBreaker: false, bulkhead: { maxConcurrent: 1, maxQueue: count } })
 		const first = client.start()

@@ -122,7 +122,7 @@ describe('the deadline of a call', () => {
 		expect(call.events).toEqual(['status 0'])
 	})
 
-	test.each([-1, -1e15, -Infinity])('in the past (%s ms): nothing is started', async (ms) => {
+	test.each([-1, -1e15, -Infinity])('starts nothing if it is in the past (%s ms)', async (ms) => {
 		const client = new FakeClient({ serviceConfig: retries(3) })
 		const call = client.start({ deadline: client.clock.wallNow() + ms })
 		call.send('a')

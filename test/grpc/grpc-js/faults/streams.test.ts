@@ -43,7 +43,7 @@ const METHODS: readonly MethodName[] = ['Get', 'List', 'Upload', 'Chat']
 const INTERNAL_ERROR = constants.NGHTTP2_INTERNAL_ERROR
 
 describe.each(METHODS)('a stream of %s that is reset', (method) => {
-	test('before headers is retried by the policy', async () => {
+	test('is retried by the policy if it is reset before headers', async () => {
 		await using server = await startFaultyServer([stream(halfClose(), reset(INTERNAL_ERROR)), ok])
 		const { client, interceptor } = useClient(server)
 		const { status, items } = await client.invoke(method, {}).done
@@ -52,7 +52,7 @@ describe.each(METHODS)('a stream of %s that is reset', (method) => {
 		expect(interceptor.stats).toMatchObject({ attempts: 2, failures: 0, bufferedBytes: 0 })
 	})
 
-	test('by REFUSED_STREAM is retried transparently', async () => {
+	test('is retried transparently if it is reset with REFUSED_STREAM', async () => {
 		await using server = await startFaultyServer([stream(refuse()), ok])
 		const { client, interceptor } = useClient(server)
 		expect((await client.invoke(method, {}).done).status.code).toBe(grpc.status.OK)

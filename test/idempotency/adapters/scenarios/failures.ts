@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { IdempotencyOptions } from '../../../../src/idempotency/index.ts'
 import { type Sent, send } from '../client.ts'
-import { type Start, setting } from '../servers.ts'
+import { type Start, setup } from '../servers.ts'
 import { observedStore } from '../stores.ts'
 import { created } from './services.ts'
 
@@ -32,7 +32,7 @@ export function failures(start: Start): void {
 	})
 
 	test.each(['GET', 'POST', 'OPTIONS'])('%s of a malformed URL does not end the server', async (method) => {
-		const { url, calls } = await setting(start, created)
+		const { url, calls } = await setup(start, created)
 		expect(await sendRaw(url, `${method} http://%/ HTTP/1.1`)).toMatch(/^HTTP\/1\.1 400 /)
 		expect(calls()).toBe(0)
 		expect((await send(url)).status).toBe(201)
@@ -45,7 +45,7 @@ export function failures(start: Start): void {
 		['route throws', { route: boom }],
 	])('responds with 500 if %s', async (_, options) => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, created, { store, ...options })
+		const { url, calls } = await setup(start, created, { store, ...options })
 		expect((await send(url)).status).toBe(500)
 		expect([seen.claims, calls()]).toEqual([0, 0])
 	})
@@ -54,13 +54,13 @@ export function failures(start: Start): void {
 		['with a key', {}],
 		['without a key', { key: '' }],
 	])('responds with 500 if the handler throws %s', async (_, sent) => {
-		const { url } = await setting(start, boom)
+		const { url } = await setup(start, boom)
 		expect((await send(url, sent)).status).toBe(500)
 	})
 
 	test('stores by the default if shouldStore throws, and reports it', async () => {
 		const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
-		const { url, calls } = await setting(start, created, { shouldStore: boom })
+		const { url, calls } = await setup(start, created, { shouldStore: boom })
 		expect((await send(url)).status).toBe(201)
 		expect((await send(url)).headers['idempotency-replayed']).toBe('true')
 		expect(calls()).toBe(1)
@@ -72,7 +72,7 @@ export function failures(start: Start): void {
 export function deepBodies(start: Start): void {
 	test('rejects JSON that is nested too deeply to compare', async () => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, created, {
+		const { url, calls } = await setup(start, created, {
 			store,
 			canonicalJson: true,
 			maxRequestBytes: 500_000,

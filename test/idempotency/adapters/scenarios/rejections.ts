@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import { memoryIdempotencyStore } from '../../../../src/idempotency/index.ts'
 import { type Sent, send } from '../client.ts'
-import { type Service, type Start, setting } from '../servers.ts'
+import { type Service, type Start, setup } from '../servers.ts'
 import { observedStore, storeWith } from '../stores.ts'
 import { chunks, created } from './services.ts'
 
@@ -18,7 +18,7 @@ export function rejections(start: Start): void {
 		['without a principal', { user: '' }, 401, 'principal-missing'],
 	])('does not ask the store %s', async (_, sent, status, code) => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, created, { store, required: true })
+		const { url, calls } = await setup(start, created, { store, required: true })
 		const response = await send(url, sent)
 		expect([response.status, response.code]).toEqual([status, code])
 		expect(response.headers['cache-control']).toBe('no-store')
@@ -26,14 +26,14 @@ export function rejections(start: Start): void {
 	})
 
 	test('accepts the same key twice, quoted and bare', async () => {
-		const { url, calls } = await setting(start, created)
+		const { url, calls } = await setup(start, created)
 		expect((await send(url, { key: ['a', '"a"'] })).status).toBe(201)
 		expect((await send(url, { key: '"a"' })).headers['idempotency-replayed']).toBe('true')
 		expect(calls()).toBe(1)
 	})
 
 	test('rejects another body with the same key', async () => {
-		const { url, calls } = await setting(start, created)
+		const { url, calls } = await setup(start, created)
 		await send(url)
 		const response = await send(url, { body: '{"amount":2}' })
 		expect([response.status, response.code]).toEqual([422, 'idempotency-key-reused'])
@@ -44,7 +44,7 @@ export function rejections(start: Start): void {
 	test('rejects a repetition while the first request runs', async () => {
 		const running = Promise.withResolvers<void>()
 		const entered = Promise.withResolvers<void>()
-		const { url } = await setting(start, async () => {
+		const { url } = await setup(start, async () => {
 			entered.resolve()
 			await running.promise
 			return { body: 'done' }
@@ -62,7 +62,7 @@ export function rejections(start: Start): void {
 		['a body', () => ({ body: 'x'.repeat(100) })],
 		['a streamed body', () => ({ body: chunks(4, undefined, 25) })],
 	])('delivers %s that is too large to store, and rejects repetitions', async (_, service) => {
-		const { url, calls } = await setting(start, service, { maxBodyBytes: 99 })
+		const { url, calls } = await setup(start, service, { maxBodyBytes: 99 })
 		expect((await send(url)).body).toHaveLength(100)
 		const second = await send(url)
 		expect([second.status, second.code, second.headers['retry-after']]).toEqual([
@@ -78,7 +78,7 @@ export function rejections(start: Start): void {
 		const store = memoryIdempotencyStore({ runtime })
 		const leased = Promise.withResolvers<void>()
 		const entered = Promise.withResolvers<void>()
-		const { url } = await setting(
+		const { url } = await setup(
 			start,
 			async () => {
 				entered.resolve()
@@ -102,7 +102,7 @@ export function rejections(start: Start): void {
 
 	test('rejects requests while the store fails', async () => {
 		const store = storeWith({ claim: () => Promise.reject(new Error('down')) })
-		const { url, calls } = await setting(start, created, { store })
+		const { url, calls } = await setup(start, created, { store })
 		const response = await send(url)
 		expect([response.status, response.code]).toEqual([503, 'idempotency-store-unavailable'])
 		expect(['1', '2']).toContain(response.headers['retry-after'])
@@ -111,7 +111,7 @@ export function rejections(start: Start): void {
 
 	test('runs without protection while the store fails if onStoreError is pass', async () => {
 		const store = storeWith({ claim: () => Promise.reject(new Error('down')) })
-		const { url, calls } = await setting(
+		const { url, calls } = await setup(
 			start,
 			({ isProtected }, body) => ({ body: `${isProtected} ${body}` }),
 			{ store, onStoreError: 'pass' },
@@ -140,7 +140,7 @@ export function rejections(start: Start): void {
 			},
 			base,
 		)
-		const { url, calls } = await setting(start, created, { store, storeTimeoutMs: 20 })
+		const { url, calls } = await setup(start, created, { store, storeTimeoutMs: 20 })
 		expect((await send(url)).status).toBe(503)
 		isSlow = false
 		late.resolve()
@@ -151,7 +151,7 @@ export function rejections(start: Start): void {
 
 	test('delivers the response if it cannot be stored', async () => {
 		const store = storeWith({ complete: () => Promise.reject(new Error('down')) })
-		const { url } = await setting(start, created, { store })
+		const { url } = await setup(start, created, { store })
 		expect((await send(url)).status).toBe(201)
 	})
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { send } from '../client.ts'
-import { type Start, setting } from '../servers.ts'
+import { type Start, setup } from '../servers.ts'
 import { observedStore, transactionalStore } from '../stores.ts'
 import { BINARY, bytesOf, chunks, created, HEADERS } from './services.ts'
 
 export function replays(start: Start): void {
 	test('replays status, repeated headers and binary body, and the handler runs once', async () => {
-		const { url, calls } = await setting(start, () => ({
+		const { url, calls } = await setup(start, () => ({
 			status: 202,
 			headers: HEADERS,
 			body: BINARY,
@@ -28,7 +28,7 @@ export function replays(start: Start): void {
 	test.each([200, 201, 204, 303])(
 		'a replay with status %i and without a body has the same headers',
 		async (status) => {
-			const { url } = await setting(start, () => ({
+			const { url } = await setup(start, () => ({
 				status,
 				headers: [['location', '/charges/1']],
 				body: null,
@@ -54,14 +54,14 @@ export function replays(start: Start): void {
 			] as const),
 			...([['content-security-policy', "default-src 'none'"]] as const),
 		] as const
-		const { url } = await setting(start, () => ({ status: 206, headers, body: 'x' }))
+		const { url } = await setup(start, () => ({ status: 206, headers, body: 'x' }))
 		await send(url)
 		const replay = await send(url)
 		expect(headers.map(([name]) => [name, replay.headers[name]])).toEqual(headers)
 	})
 
 	test('replays cookies one by one if they are allowed', async () => {
-		const { url } = await setting(
+		const { url } = await setup(
 			start,
 			() => ({
 				headers: [
@@ -78,7 +78,7 @@ export function replays(start: Start): void {
 	})
 
 	test('replays a streamed body', async () => {
-		const { url, calls } = await setting(start, () => ({ body: chunks(5) }))
+		const { url, calls } = await setup(start, () => ({ body: chunks(5) }))
 		expect((await send(url)).body.toString()).toBe('01234')
 		const replay = await send(url)
 		expect([replay.body.toString(), replay.headers['content-length']]).toEqual(['01234', '5'])
@@ -87,7 +87,7 @@ export function replays(start: Start): void {
 
 	test('delivers the start of a streamed body before its end', async () => {
 		const gate = Promise.withResolvers<void>()
-		const { url } = await setting(start, () => ({ body: chunks(3, gate.promise) }))
+		const { url } = await setup(start, () => ({ body: chunks(3, gate.promise) }))
 		const headers = { 'idempotency-key': 'k1', 'x-user': 'ada', 'content-type': 'application/json' }
 		const response = await fetch(`${url}/charges`, { method: 'POST', headers, body: '{"amount":1}' })
 		const reader = response.body?.getReader()
@@ -98,7 +98,7 @@ export function replays(start: Start): void {
 	})
 
 	test('replays responses without a body', async () => {
-		const { url, calls } = await setting(start, () => ({ status: 204 }))
+		const { url, calls } = await setup(start, () => ({ status: 204 }))
 		expect((await send(url)).status).toBe(204)
 		const replay = await send(url)
 		expect([replay.status, replay.body.length, replay.headers['idempotency-replayed']]).toEqual([
@@ -111,14 +111,14 @@ export function replays(start: Start): void {
 
 	test('stores the response before its end is sent', async () => {
 		const { store, seen } = observedStore()
-		const { url } = await setting(start, created, { store })
+		const { url } = await setup(start, created, { store })
 		await send(url)
 		expect(seen).toEqual({ claims: 1, releases: 0, completions: 1 })
 	})
 
 	test('waits up to waitMs for the first request', async () => {
 		const running = Promise.withResolvers<void>()
-		const { url, calls, engine } = await setting(
+		const { url, calls, engine } = await setup(
 			start,
 			async () => {
 				await running.promise
@@ -144,7 +144,7 @@ export function replays(start: Start): void {
 export function contexts(start: Start): void {
 	test('keeps the results of steps for the next run', async () => {
 		const steps: string[] = []
-		const { url, calls } = await setting(start, async (context) => {
+		const { url, calls } = await setup(start, async (context) => {
 			const step = await context.step('charge', ({ idempotencyKey }) => {
 				steps.push(idempotencyKey)
 				return `charge ${steps.length}`
@@ -158,7 +158,7 @@ export function contexts(start: Start): void {
 	})
 
 	test.each(['k1', ''])('sends and stores the response of a transaction (key %j)', async (key) => {
-		const { url, calls, engine } = await setting(
+		const { url, calls, engine } = await setup(
 			start,
 			(context, body) =>
 				context.transaction(async (tx) => {
@@ -187,7 +187,7 @@ export function contexts(start: Start): void {
 	})
 
 	test('rejects a step inside of a transaction, and accepts one before it', async () => {
-		const { url } = await setting(
+		const { url } = await setup(
 			start,
 			async (context) => {
 				await context.step('before', () => 1)
@@ -203,7 +203,7 @@ export function contexts(start: Start): void {
 	})
 
 	test('sends the response of a transaction that was rolled back, and releases the key', async () => {
-		const { url, calls } = await setting(
+		const { url, calls } = await setup(
 			start,
 			(context) => context.transaction(async () => new Response('no', { status: 500 })),
 			{ store: transactionalStore() },

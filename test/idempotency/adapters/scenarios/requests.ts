@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { memoryIdempotencyStore } from '../../../../src/idempotency/index.ts'
 import { send, sendAndDisconnect } from '../client.ts'
-import { type Start, setting } from '../servers.ts'
+import { type Start, setup } from '../servers.ts'
 import { observedStore, waitingStore } from '../stores.ts'
 import { created } from './services.ts'
 
 export function requests(start: Start): void {
 	test('passes the body to the handler unchanged', async () => {
-		const { url } = await setting(start, (_, body) => ({ body }))
+		const { url } = await setup(start, (_, body) => ({ body }))
 		const body = new Uint8Array(200_000).map((_, at) => at % 251)
 		const headers = { 'content-type': 'application/octet-stream' }
 		expect(new Uint8Array((await send(url, { body, headers })).body)).toEqual(body)
@@ -22,13 +22,13 @@ export function requests(start: Start): void {
 	})
 
 	test('accepts Expect: 100-continue', async () => {
-		const { url } = await setting(start, created)
+		const { url } = await setup(start, created)
 		expect((await send(url, { headers: { expect: '100-continue' } })).body.toString()).toBe('{"amount":1}')
 	})
 
 	test('rejects a body that is too large', async () => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, created, { store, maxRequestBytes: 1_999 })
+		const { url, calls } = await setup(start, created, { store, maxRequestBytes: 1_999 })
 		const response = await send(url, { body: 'x'.repeat(2_000) })
 		expect(response.status).toBe(413)
 		// Fastify's parser has its own text.
@@ -39,7 +39,7 @@ export function requests(start: Start): void {
 
 	test('rejects a chunked body that is too large without reading it all', async () => {
 		const { store, seen } = observedStore()
-		const { url } = await setting(start, created, { store, maxRequestBytes: 1_000 })
+		const { url } = await setup(start, created, { store, maxRequestBytes: 1_000 })
 		const socket = connect(Number(new URL(url).port), '127.0.0.1')
 		const head = [
 			'POST /charges HTTP/1.1',
@@ -65,7 +65,7 @@ export function requests(start: Start): void {
 		['a malformed chunk', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n'],
 	])('claims nothing for %s', async (_, rest) => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, created, { store })
+		const { url, calls } = await setup(start, created, { store })
 		const socket = connect(Number(new URL(url).port), '127.0.0.1')
 		let received = ''
 		socket.on('data', (data) => {
@@ -85,7 +85,7 @@ export function disconnects(start: Start): void {
 		const { store, ended } = observedStore()
 		const entered = Promise.withResolvers<void>()
 		const gone = Promise.withResolvers<void>()
-		const { url, calls } = await setting(
+		const { url, calls } = await setup(
 			start,
 			async (_, body) => {
 				entered.resolve()
@@ -106,7 +106,7 @@ export function disconnects(start: Start): void {
 		const gone = Promise.withResolvers<void>()
 		const waiting = waitingStore(memoryIdempotencyStore(), gone.promise)
 		const { store, ended } = observedStore(waiting.store)
-		const { url, calls } = await setting(start, created, { store })
+		const { url, calls } = await setup(start, created, { store })
 		await sendAndDisconnect(url, waiting.asked)
 		// The server notices it after the client.
 		for (let at = 0; at < 20; at++) await new Promise((resolve) => setImmediate(resolve))
@@ -129,7 +129,7 @@ export function disconnects(start: Start): void {
 				yield new Uint8Array(100_000).fill(98 + at)
 			}
 		}
-		const { url, calls } = await setting(start, () => ({ body: stream() }), { store })
+		const { url, calls } = await setup(start, () => ({ body: stream() }), { store })
 		await sendAndDisconnect(url, started.promise)
 		gone.resolve()
 		await ended

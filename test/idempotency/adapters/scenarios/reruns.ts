@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { IdempotencyOptions } from '../../../../src/idempotency/index.ts'
 import { type Sent, send } from '../client.ts'
-import { type Start, setting } from '../servers.ts'
+import { type Start, setup } from '../servers.ts'
 import { observedStore } from '../stores.ts'
 import { bytesOf, created } from './services.ts'
 
 export function reruns(start: Start): void {
 	test('runs again after a status that is not stored', async () => {
 		let status = 0
-		const { url, calls } = await setting(start, () => ({ status, body: 'x' }))
+		const { url, calls } = await setup(start, () => ({ status, body: 'x' }))
 		for (status of [401, 403, 408, 409, 425, 429, 500, 503]) {
 			expect((await send(url)).status).toBe(status)
 			expect((await send(url)).status).toBe(status)
@@ -18,14 +18,14 @@ export function reruns(start: Start): void {
 
 	test('releases the key before the end of a response that is not stored', async () => {
 		const { store, seen } = observedStore()
-		const { url } = await setting(start, () => ({ status: 503, body: 'busy' }), { store })
+		const { url } = await setup(start, () => ({ status: 503, body: 'busy' }), { store })
 		await send(url)
 		expect(seen).toEqual({ claims: 1, releases: 1, completions: 0 })
 	})
 
 	test('runs again after a handler that threw', async () => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(
+		const { url, calls } = await setup(
 			start,
 			() => {
 				throw new Error('boom')
@@ -45,7 +45,7 @@ export function reruns(start: Start): void {
 			throw new Error('broken')
 		}
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, () => ({ body: broken() }), { store })
+		const { url, calls } = await setup(start, () => ({ body: broken() }), { store })
 		await expect(send(url)).rejects.toThrow()
 		expect(seen).toEqual({ claims: 1, releases: 1, completions: 0 })
 		await expect(send(url)).rejects.toThrow()
@@ -55,7 +55,7 @@ export function reruns(start: Start): void {
 	test('a predicate decides which responses are stored', async () => {
 		const shouldStore: IdempotencyOptions['shouldStore'] = ({ status, method, path }) =>
 			status === 503 && method === 'POST' && path === '/charges'
-		const { url, calls } = await setting(start, () => ({ status: 503, body: 'x' }), { shouldStore })
+		const { url, calls } = await setup(start, () => ({ status: 503, body: 'x' }), { shouldStore })
 		await send(url)
 		expect((await send(url)).headers['idempotency-replayed']).toBe('true')
 		expect(calls()).toBe(1)
@@ -67,7 +67,7 @@ export function reruns(start: Start): void {
 		['for HEAD', { method: 'HEAD' }],
 		['for PUT', { method: 'PUT' }],
 	])('runs each time %s', async (_, sent) => {
-		const { url, calls } = await setting(start, (context) => ({
+		const { url, calls } = await setup(start, (context) => ({
 			headers: [['x-protected', String(context.isProtected)]],
 			body: 'x',
 		}))
@@ -77,7 +77,7 @@ export function reruns(start: Start): void {
 	})
 
 	test('runs for another user, route or method', async () => {
-		const { url, calls } = await setting(start, created)
+		const { url, calls } = await setup(start, created)
 		await send(url)
 		expect((await send(url, { user: 'bob' })).status).toBe(201)
 		expect((await send(url, { path: '/refunds' })).status).toBe(201)

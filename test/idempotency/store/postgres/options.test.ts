@@ -69,27 +69,27 @@ describe('a claim', () => {
 		},
 	)
 
-	test('that fails to serialize is repeated', async () => {
+	test('is repeated if it fails to serialize', async () => {
 		const { pool, sent } = failing(['40001', '40P01'])
 		const store = postgresIdempotencyStore({ client: pool })
 		expect(await store.claim(request('a', 't'))).toEqual({ kind: 'claimed', steps: {} })
 		expect(sent).toHaveLength(3)
 	})
 
-	test('that always fails to serialize is rejected', async () => {
+	test('is rejected if it always fails to serialize', async () => {
 		const { pool } = failing(Array(100).fill('40001'))
 		const store = postgresIdempotencyStore({ client: pool })
 		await expect(store.claim(request('a', 't'))).rejects.toMatchObject({ code: '40001' })
 	})
 
-	test('that loses every race is rejected', async () => {
+	test('is rejected if it loses every race', async () => {
 		const query = vi.fn(async () => ({ rows: [] }))
 		const store = postgresIdempotencyStore({ client: { ...client, query } })
 		await expect(store.claim(request('a', 't'))).rejects.toThrow('a key changed 100 times')
 		expect(query).toHaveBeenCalledTimes(100)
 	})
 
-	test('of a full disk says what to do, and is not repeated', async () => {
+	test('rejects with what to do if the disk is full, and is not repeated', async () => {
 		const { pool, sent } = failing(['53100'])
 		const store = postgresIdempotencyStore({ client: pool })
 		await expect(store.heartbeat({ id: 'a', token: 't' }, LEASE_MS)).rejects.toThrow(/disk.*is full/)

@@ -2,23 +2,23 @@ import type pg from 'pg'
 import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { fetchIdempotency, IdempotencyLeaseLostError, idempotency } from 'yaoki/idempotency'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
-import { postgresRig } from './rig.ts'
+import { setupPostgres } from './setup.ts'
 
-const rig = postgresRig()
+const database = setupPostgres()
 
 beforeEach(async () => {
-	await rig.pool.query(`create table ${rig.schema}.orders (item text not null)`)
+	await database.pool.query(`create table ${database.schema}.orders (item text not null)`)
 })
 
 const insertOrder = (tx: pg.PoolClient, item: string): Promise<unknown> =>
-	tx.query(`insert into ${rig.schema}.orders values ($1)`, [item])
+	tx.query(`insert into ${database.schema}.orders values ($1)`, [item])
 
 const orders = async (): Promise<unknown[]> =>
-	(await rig.pool.query(`select item from ${rig.schema}.orders`)).rows.map(({ item }) => item)
+	(await database.pool.query(`select item from ${database.schema}.orders`)).rows.map(({ item }) => item)
 
 /** A server whose handler inserts an order in the transaction and returns `respond`'s response. */
 function server(respond: (tx: pg.PoolClient) => Response | Promise<Response>) {
-	const engine = idempotency({ name: 'shop', store: rig.store, principal: () => 'p' })
+	const engine = idempotency({ name: 'shop', store: database.store, principal: () => 'p' })
 	const handle = fetchIdempotency(engine, (_, context) =>
 		context.transaction(async (tx) => {
 			expectTypeOf(tx).toEqualTypeOf<pg.PoolClient>()
@@ -71,11 +71,11 @@ describe('context.transaction', () => {
 
 	test('rolls back if another request has taken over the key', async () => {
 		const { post } = server(async () => {
-			rig.advance(LEASE_MS + 1)
+			database.advance(LEASE_MS + 1)
 			const [{ id, fingerprint }] = (
-				await rig.pool.query(`select id, fingerprint from ${rig.schema}.idempotency_keys`)
+				await database.pool.query(`select id, fingerprint from ${database.schema}.idempotency_keys`)
 			).rows
-			expect(await rig.store.claim(request(id, 'other', { fingerprint }))).toEqual({
+			expect(await database.store.claim(request(id, 'other', { fingerprint }))).toEqual({
 				kind: 'claimed',
 				steps: {},
 			})
@@ -83,7 +83,7 @@ describe('context.transaction', () => {
 		})
 		await expect(post()).rejects.toThrow(IdempotencyLeaseLostError)
 		expect(await orders()).toEqual([])
-		const { rows } = await rig.pool.query(`select token, state from ${rig.schema}.idempotency_keys`)
+		const { rows } = await database.pool.query(`select token, state from ${database.schema}.idempotency_keys`)
 		expect(rows).toEqual([{ token: 'other', state: 'running' }])
 	})
 
@@ -96,7 +96,7 @@ describe('context.transaction', () => {
 			const spy = vi.spyOn(tx, 'query')
 			onTestFinished(() => spy.mockRestore())
 			spy.mockImplementation(async (...args: unknown[]) => {
-				if (args[0] === 'commit') await rig.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+				if (args[0] === 'commit') await database.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
 				return Reflect.apply(query, tx, args)
 			})
 			return new Response('lost')
@@ -128,7 +128,7 @@ describe('context.transaction', () => {
 })
 
 test('a transaction that is already aborted is reported, not committed as nothing', async () => {
-	const ran = rig.store.transaction(async (tx) => {
+	const ran = database.store.transaction(async (tx) => {
 		await insertOrder(tx, 'a')
 		await tx.query('select no_such_column').catch(() => {})
 	})
@@ -137,19 +137,19 @@ test('a transaction that is already aborted is reported, not committed as nothin
 })
 
 test('a heartbeat on the pool works while the transaction is open', async () => {
-	await rig.store.claim(request('k', 't'))
+	await database.store.claim(request('k', 't'))
 	const ref = { id: 'k', token: 't' }
-	await rig.store.transaction(async (tx, complete) => {
+	await database.store.transaction(async (tx, complete) => {
 		await insertOrder(tx, 'a')
-		expect(await rig.store.heartbeat(ref, LEASE_MS)).toBe(true)
-		expect(await rig.store.saveStep(ref, 's', '1')).toBe(true)
+		expect(await database.store.heartbeat(ref, LEASE_MS)).toBe(true)
+		expect(await database.store.saveStep(ref, 's', '1')).toBe(true)
 		expect(await complete(ref, RESPONSE, RETENTION_MS)).toBe(true)
 	})
-	expect(await rig.store.claim(request('k', 't2'))).toEqual({ kind: 'completed', response: RESPONSE })
+	expect(await database.store.claim(request('k', 't2'))).toEqual({ kind: 'completed', response: RESPONSE })
 })
 
-test('without a lost connection or an error all connections return to the pool', async () => {
-	const { pool, store } = rig.another({ max: 1 })
+test('all connections return to the pool without a lost connection or an error', async () => {
+	const { pool, store } = database.another({ max: 1 })
 	for (let round = 0; round < 3; round++) {
 		await store.transaction((tx) => insertOrder(tx, 'a'))
 		await expect(store.transaction(() => Promise.reject(new Error('no')))).rejects.toThrow('no')

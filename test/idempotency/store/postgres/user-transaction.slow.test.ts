@@ -11,19 +11,19 @@ import {
 } from 'yaoki/idempotency'
 import type { Queryable } from '../../../../src/sql/clients.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { postgresRig } from './rig.ts'
+import { setupPostgres } from './setup.ts'
 
-const rig = postgresRig()
+const database = setupPostgres()
 
 beforeEach(async () => {
-	await rig.pool.query(`create table ${rig.schema}.orders (item text not null)`)
+	await database.pool.query(`create table ${database.schema}.orders (item text not null)`)
 })
 
 const insertOrder = (client: pg.PoolClient): Promise<unknown> =>
-	client.query(`insert into ${rig.schema}.orders values ('a')`)
+	client.query(`insert into ${database.schema}.orders values ('a')`)
 
 const orders = async (): Promise<number> =>
-	(await rig.pool.query(`select item from ${rig.schema}.orders`)).rows.length
+	(await database.pool.query(`select item from ${database.schema}.orders`)).rows.length
 
 type Context = IdempotencyContext<pg.PoolClient>
 
@@ -32,11 +32,11 @@ function server(
 	work: (client: pg.PoolClient, context: Context) => Promise<Response>,
 	options: Partial<IdempotencyOptions<pg.PoolClient>> = {},
 ) {
-	const engine = idempotency({ name: 'shop', store: rig.store, principal: () => 'p', ...options })
+	const engine = idempotency({ name: 'shop', store: database.store, principal: () => 'p', ...options })
 	const events: string[] = []
 	engine.subscribe(({ type }) => events.push(type))
 	const handle = fetchIdempotency(engine, async (_, context) => {
-		const client = await rig.pool.connect()
+		const client = await database.pool.connect()
 		try {
 			await client.query('begin')
 			await insertOrder(client)
@@ -121,7 +121,7 @@ test('a request whose key was taken over gets a IdempotencyLeaseLostError, and i
 	)
 	const first = post()
 	await hasStarted.promise
-	rig.advance(120_000)
+	database.advance(120_000)
 	expect(await post()).toEqual([201, { id: 1 }, null])
 	gate.resolve()
 	await expect(first).rejects.toThrow(IdempotencyLeaseLostError)
@@ -157,7 +157,7 @@ test('a pool, and a client that returns no rows, are rejected', async () => {
 	const failures: unknown[] = []
 	const { post } = server(async (client, context) => {
 		const nothing = { query: async () => undefined } as unknown as Queryable
-		for (const tx of [rig.pool, nothing])
+		for (const tx of [database.pool, nothing])
 			await context.complete(created(), { tx }).catch((error) => failures.push(error))
 		return context.complete(created(), { tx: client })
 	})

@@ -27,18 +27,19 @@ const request = (overrides: Partial<IdempotencyClaimRequest> = {}): IdempotencyC
 })
 
 describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
-	const rig = redisClient()
+	const redis = redisClient()
 
 	test('needs one command for each operation, and every key expires', async () => {
-		const callBuffer = vi.spyOn(rig.client, 'callBuffer')
-		const store = redisIdempotencyStore({ client: rig.client, prefix: 'one:' })
+		const callBuffer = vi.spyOn(redis.client, 'callBuffer')
+		const store = redisIdempotencyStore({ client: redis.client, prefix: 'one:' })
 		const expectOne = async (operation: Promise<unknown> | unknown, result: unknown) => {
 			expect(await operation).toEqual(result)
 			const names = callBuffer.mock.calls.map(([name]) => name)
 			// EVAL once for each script that the server does not know yet.
 			expect(names.filter((name) => name === 'EVALSHA')).toHaveLength(1)
 			callBuffer.mockClear()
-			for (const key of await rig.client.keys('one:*')) expect(await rig.client.pttl(key)).toBeGreaterThan(0)
+			for (const key of await redis.client.keys('one:*'))
+				expect(await redis.client.pttl(key)).toBeGreaterThan(0)
 		}
 		await expectOne(store.claim(request()), { kind: 'claimed', steps: {} })
 		await expectOne(store.heartbeat(request(), 3_600_000), true)
@@ -51,20 +52,20 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		await expectOne(store.claim(request({ id: 'b', leaseMs: 1 })), { kind: 'claimed', steps: {} })
 		await eventually(() => expectOne(store.resolve('b', undefined, 1), true))
 		callBuffer.mockRestore()
-		expect(await rig.client.keys('one:*')).toEqual(['one:key'])
+		expect(await redis.client.keys('one:*')).toEqual(['one:key'])
 	})
 
 	test('loads its scripts again when the server has forgotten them', async () => {
-		const store = redisIdempotencyStore({ client: rig.client, prefix: 'scripts:' })
+		const store = redisIdempotencyStore({ client: redis.client, prefix: 'scripts:' })
 		await store.claim(request())
-		await rig.client.script('FLUSH')
+		await redis.client.script('FLUSH')
 		expect(await store.claim(request({ token: 'other' }))).toMatchObject({ kind: 'running' })
 		expect(await store.complete(request(), RESPONSE, 3_600_000)).toBe(true)
 	})
 
 	test('rejects with the error of the server', async () => {
-		const store = redisIdempotencyStore({ client: rig.client, prefix: 'wrong:' })
-		await rig.client.set('wrong:key', 'not a hash')
+		const store = redisIdempotencyStore({ client: redis.client, prefix: 'wrong:' })
+		await redis.client.set('wrong:key', 'not a hash')
 		await expect(store.claim(request())).rejects.toThrow('WRONGTYPE')
 	})
 
@@ -74,7 +75,7 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		const late = {
 			callBuffer: async (...args: Parameters<Redis['callBuffer']>) => {
 				await gate.promise
-				return rig.client.callBuffer(...args)
+				return redis.client.callBuffer(...args)
 			},
 		}
 		const store = redisIdempotencyStore({ client: late, prefix: 'late:' })
@@ -92,11 +93,11 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		gate.resolve()
 		await eventually(() => expect(released).toHaveBeenCalled())
 		expect(await released.mock.results[0]?.value).toBe(true)
-		expect(await rig.client.keys('late:*')).toEqual([])
+		expect(await redis.client.keys('late:*')).toEqual([])
 	})
 
 	test('gets its claim although the reply was lost and the client sent it again', async () => {
-		const proxy = await startProxy(rig.redis.port)
+		const proxy = await startProxy(redis.redis.port)
 		const proxied = new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => 1 })
 		const store = redisIdempotencyStore({ client: proxied, prefix: 'again:' })
 		await store.claim(request({ id: 'first' }))

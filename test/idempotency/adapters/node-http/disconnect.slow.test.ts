@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
-import { memoryIdempotencyStore } from '../../../src/idempotency/index.ts'
-import { send, sendAndDisconnect } from './client.ts'
-import { protectedServer } from './protected-server.ts'
-import { observedStore } from './stores.ts'
+import { memoryIdempotencyStore } from '../../../../src/idempotency/index.ts'
+import { send, sendAndDisconnect } from '../client.ts'
+import { protectedServer } from '../protected-server.ts'
+import { observedStore } from '../stores.ts'
 
 describe('a client that disconnects', () => {
 	/** Calls the handler when the client is gone. */
@@ -113,7 +113,7 @@ describe('a client that disconnects', () => {
 		expect((await send(url)).body.toString()).toBe('abc')
 	})
 
-	test('whose handler throws releases the key', async () => {
+	test('does not prevent the release of the key if the handler throws', async () => {
 		const { seen, ended } = await withoutClient((response) => {
 			response.write('a')
 			throw new Error('boom')

@@ -13,7 +13,7 @@ import { startUsersServer, type UsersServer } from '../support/users-server.ts'
 
 export const METHODS: readonly MethodName[] = ['Get', 'List', 'Upload', 'Chat']
 
-export interface Setting {
+export interface Setup {
 	readonly server: UsersServer
 	readonly client: UsersClient
 	readonly interceptor: ReturnType<typeof resilientServerInterceptor<typeof grpc>>
@@ -25,7 +25,7 @@ export interface Setting {
 export async function useServer(
 	options?: GrpcServerOptions,
 	around: { readonly inner?: grpc.ServerInterceptor[]; readonly outer?: grpc.ServerInterceptor[] } = {},
-): Promise<Setting> {
+): Promise<Setup> {
 	const interceptor = resilientServerInterceptor(grpc, options)
 	const events: GrpcEvent[] = []
 	const { inner = [], outer = [] } = around

@@ -8,7 +8,7 @@ import type {
 	StoredResponse,
 } from '../../../src/idempotency/store/store.ts'
 import { idempotencyStoreConformance } from '../../../src/idempotency/testing/index.ts'
-import { openMemory } from './open-memory.ts'
+import { openMemory } from '../store/open-memory.ts'
 
 /** A store with some methods replaced. */
 type Break = (store: IdempotencyStore) => Partial<IdempotencyStore>

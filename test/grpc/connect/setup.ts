@@ -10,7 +10,7 @@ import {
 import { type ConnectClient, type TransportName, useConnectClient } from './connect-client.ts'
 import { type ConnectServer, startConnectServer } from './connect-server.ts'
 
-export interface Setting {
+export interface Setup {
 	readonly client: ConnectClient
 	readonly interceptor: ResilientConnectInterceptor
 	readonly events: readonly GrpcEvent[]
@@ -46,7 +46,7 @@ export function useClient(
 	options?: GrpcClientOptions,
 	transport: TransportName = 'grpc',
 	around: { readonly inner?: connect.Interceptor[]; readonly outer?: connect.Interceptor[] } = {},
-): Setting {
+): Setup {
 	const { inner = [], outer = [] } = around
 	const interceptor = resilientConnectInterceptor(connect, options)
 	const events: GrpcEvent[] = []

@@ -9,7 +9,7 @@ import {
 } from 'yaoki/grpc'
 import { type ConnectServer, startConnectServer } from './connect-server.ts'
 
-export interface ServerSetting {
+export interface ServerSetup {
 	readonly server: ConnectServer
 	readonly interceptor: ResilientConnectServerInterceptor
 	readonly events: readonly GrpcEvent[]
@@ -17,7 +17,7 @@ export interface ServerSetting {
 	until(isReached: (stats: ResilientConnectServerInterceptor['stats']) => boolean): Promise<void>
 }
 
-export async function useResilientServer(options?: GrpcServerOptions): Promise<ServerSetting> {
+export async function useResilientServer(options?: GrpcServerOptions): Promise<ServerSetup> {
 	const interceptor = resilientConnectServerInterceptor(connect, options)
 	const events: GrpcEvent[] = []
 	interceptor.subscribe((event) => events.push(event))

@@ -17,12 +17,12 @@ import { connect } from 'node:net'
 import { PassThrough, pipeline } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../src/idempotency/index.ts'
-import { listen } from '../../support/listen.ts'
-import { options, send } from './client.ts'
-import type { Handler } from './protected-server.ts'
-import { listening, userOf } from './servers.ts'
-import { observedStore, waitingStore } from './stores.ts'
+import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../../src/idempotency/index.ts'
+import { listen } from '../../../support/listen.ts'
+import { options, send } from '../client.ts'
+import type { Handler } from '../protected-server.ts'
+import { listening, userOf } from '../servers.ts'
+import { observedStore, waitingStore } from '../stores.ts'
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 

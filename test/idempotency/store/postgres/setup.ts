@@ -9,7 +9,7 @@ import { postgresPool } from '../../../support/postgres-pool.ts'
 
 type PoolStore = PostgresIdempotencyStore<pg.PoolClient>
 
-export interface Rig {
+export interface TestDatabase {
 	readonly pool: pg.Pool
 	readonly store: PoolStore
 	readonly schema: string
@@ -21,7 +21,7 @@ export interface Rig {
 
 let schemas = 0
 
-export function postgresRig(): Rig {
+export function setupPostgres(): TestDatabase {
 	const postgres = postgresPool()
 	let schema = ''
 	let store: PoolStore
