@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -9,11 +9,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ALLOWED = ['test/core/classify/files.test.ts', 'test/guard/guard.ts']
 
 test('every file of test, scripts and bench that starts a process guards it', () => {
-	const files = ['test', 'scripts', 'bench'].flatMap((folder) =>
-		readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-			.map((file) => `${folder}/${file}`)
-			.filter((file) => /\.[jt]s$/.test(file) && !file.includes('node_modules') && !file.includes('.cache')),
-	)
+	// Not `readdirSync`, which would read the peers that the benchmark installs in bench/node_modules.
+	const files = globSync('{test,scripts,bench}/**/*.{js,ts}', {
+		cwd: ROOT,
+		exclude: (name) => name === 'node_modules' || name === '.cache',
+	})
 	const starting = files.filter((file) => {
 		const code = readFileSync(join(ROOT, file), 'utf8')
 		return /from 'node:child_process'/.test(code) && /\b(spawn|fork|execFile)\(/.test(code)

@@ -15,11 +15,15 @@ export interface HeaderLookup {
 	get(name: string): string | null | undefined
 }
 
-/** Removes spaces and tabs around a value. At the end a regular expression would take quadratic time. */
+const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t'
+
+/** Removes spaces and tabs around a value. A regular expression would take quadratic time. */
 export function trimBlanks(text: string): string {
+	let start = 0
 	let end = text.length
-	while (text[end - 1] === ' ' || text[end - 1] === '\t') end--
-	return text.slice(0, end).replace(/^[ \t]+/, '')
+	while (isBlank(text[start])) start++
+	while (end > start && isBlank(text[end - 1])) end--
+	return text.slice(start, end)
 }
 
 /** Fifteen digits fit exactly into a number. */
