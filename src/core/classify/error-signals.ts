@@ -103,8 +103,8 @@ export function readSignals(
 			: 0
 		const waitMs = askedWaitMs(error, runtime) ?? (untilResetMs > 0 ? untilResetMs : undefined)
 		if (waitMs !== undefined) retryAfterMs = Math.max(waitMs, retryAfterMs ?? 0)
-		text += line(code) + line(error.name) + line(errno) + line(error.reason)
-		text += line(error.sqlState) + line(error.errorCode)
+		text += line(code) + line(error.name) + line(errno)
+		text += line(error.reason) + line(error.sqlState) + line(error.errorCode)
 		writeVerdict(error)
 		if (Array.isArray(error.issues) || isMarkedPermanent(error)) text += 'permanent\n'
 		if (Array.isArray(errorLabels)) for (const label of errorLabels.slice(0, 9)) text += line(label)

@@ -47,6 +47,8 @@ export class Call implements CallRecord, Scope {
 	current: BoundLayer | undefined
 	/** The innermost part that can be aborted separately. */
 	scope: Scope = this
+	/** The signal of the whole call, once it was read. */
+	link: SignalLink | undefined
 	/** What the layers remember about this call, by their position. Undefined while no layer remembers anything. */
 	states: unknown[] | undefined
 	/** How long the next attempt has waited in queues; undefined if the call has not waited in one. */
@@ -72,14 +74,12 @@ export class Call implements CallRecord, Scope {
 	}
 
 	begin(): Step {
-		const { pipeline } = this
-		const { observer } = pipeline
+		const { pipeline, operation } = this
 		if (this.needsTimes) this.startedAt = pipeline.runtime.now()
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
-		const { operation } = this
 		if (typeof operation !== 'function')
 			return this.reject(this.value ?? new InvalidArgumentError('fn', operation, 'a function'), 'hook-threw')
-		observer?.onBegin(this)
+		pipeline.observer?.onBegin(this)
 		return this.runEnter()
 	}
 
@@ -89,16 +89,8 @@ export class Call implements CallRecord, Scope {
 		return new Context(this, this.scope, this.attempt)
 	}
 
-	get link(): SignalLink | undefined {
-		return this.rare?.link
-	}
-
-	set link(link: SignalLink) {
-		this.rareState.link = link
-	}
-
 	get abortsItself(): boolean {
-		return this.rare?.branch !== undefined
+		return !!this.rare?.branch
 	}
 
 	/** After the call has settled no signal is linked anymore, because nothing would unlink it. */
@@ -109,7 +101,7 @@ export class Call implements CallRecord, Scope {
 	}
 
 	get isAborted(): boolean {
-		return this.options?.signal?.aborted === true
+		return !!this.options?.signal?.aborted
 	}
 
 	get isOver(): boolean {
@@ -151,7 +143,7 @@ export class Call implements CallRecord, Scope {
 		this.current = bound
 		if (state !== undefined || this.states) {
 			// Room for the usual number of layers: growing the list would cost more.
-			this.states ??= [undefined, undefined, undefined, undefined]
+			this.states ??= new Array(4)
 			this.states[bound.index] = state
 		}
 		return 'continue'
@@ -239,7 +231,7 @@ export class Call implements CallRecord, Scope {
 			}
 		}
 		if (until) return 'continue'
-		this.rare?.link?.unlink?.()
+		this.link?.unlink?.()
 		if (this.ok && !this.lastAttempt) this.pipeline.consecutiveSuccesses++
 		else closeRecord(this)
 		this.phase = 'over'

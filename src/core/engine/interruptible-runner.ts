@@ -14,7 +14,7 @@
 import type { Call } from './call.ts'
 import { beginRun, endRun, notifyPending } from './interrupt.ts'
 import type { PromiseRunner, Step } from './layer.ts'
-import { advance, nextMicrotask, run, startAttempt, wait } from './runner.ts'
+import { advance, nextMicrotask, run, startAttempt } from './runner.ts'
 
 /** The next step of the call; undefined if it was interrupted. */
 type AttemptEnd = Step | undefined
@@ -26,7 +26,7 @@ export const runInterruptibly: PromiseRunner<Call> = {
 		return nextMicrotask.then(() => (call.isOver ? advance(call, 'done') : finish(call, settled)))
 	},
 	attempt,
-	wait: waitPending,
+	onWait: notifyPending,
 	resume,
 }
 
@@ -34,7 +34,7 @@ export const runInterruptibly: PromiseRunner<Call> = {
 export const runPending: PromiseRunner<Call> = {
 	start: (call) => finish(call, start(call)),
 	attempt,
-	wait: waitPending,
+	onWait: notifyPending,
 	resume,
 }
 
@@ -70,13 +70,6 @@ function untilEnd(call: Call, settled: Promise<AttemptEnd>): Promise<AttemptEnd>
 /** An interruption may still come after the operation has settled, before the call continues. */
 const nextStep = (call: Call, end: AttemptEnd): Step =>
 	end === undefined || call.rare?.interruption ? resume(call) : end
-
-/** Layers are notified after the wait has begun, so that one that sees nothing to wait for can end it. */
-function waitPending(call: Call, step: Step): Promise<void> {
-	const over = wait(call, step)
-	notifyPending(call)
-	return over
-}
 
 /**
  * The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is

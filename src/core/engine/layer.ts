@@ -71,8 +71,8 @@ export interface PromiseRunner<Call> {
 	start(call: Call): Promise<unknown>
 	/** Runs a later attempt. The promise resolves with the step after it. */
 	attempt(call: Call): Promise<Step>
-	/** Returns a promise that resolves when a `wait` or `park` is over. */
-	wait(call: Call, step: Step): Promise<void>
+	/** A `wait` or `park` has begun: a layer that sees nothing to wait for can end it. */
+	onWait(call: Call): void
 	/** Continues the call after the wait. */
 	resume(call: Call): Step
 }

@@ -6,7 +6,7 @@ import type { CallRecord, StopReason } from '../explain/record.ts'
 import type { CallTimes } from '../observe/call-observer.ts'
 import type { CallContext } from './call-options.ts'
 import type { BoundLayerOf, Step } from './layer.ts'
-import type { Scope, SignalLink } from './scope.ts'
+import type { Scope } from './scope.ts'
 
 /** What the record of a call needs beyond its attempts (call-record.ts). */
 export interface RecordFacts {
@@ -70,8 +70,6 @@ export interface RareStateOf<Call> extends RecordFacts {
 	orphans?: Orphan[]
 	/** What runs instead of the operation. */
 	substitute?: ((context: CallContext) => unknown) | undefined
-	/** The signal of the whole call. */
-	link?: SignalLink
 	/** Undefined unless the call is a branch of another one. */
 	branch?: Branch<Call>
 	/** How the host of this call starts a branch; undefined for the production host. */

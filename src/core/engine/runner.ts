@@ -13,7 +13,7 @@
  */
 import type { Call } from './call.ts'
 import type { CallContext } from './call-options.ts'
-import type { PromiseRunner, Step } from './layer.ts'
+import type { Step } from './layer.ts'
 import { createRejection } from './rejection.ts'
 
 /**
@@ -25,11 +25,8 @@ export function run(call: Call, step: Step = call.begin()): Promise<unknown> {
 	if (step === 'done') return call.ok ? Promise.resolve(call.value) : rejectSoon(call.value)
 	if (step === 'rejected') return rejectSoon(createRejection(call))
 	if (call.lastAttempt) return runLoop(call, step)
+	if (step !== 'run') return wait(call, step).then(() => advance(call, resume(call)))
 	const { runner } = call.pipeline
-	if (step !== 'run') {
-		const { wait, resume } = runner ?? plainRunner
-		return wait(call, step).then(() => advance(call, resume(call)))
-	}
 	if (runner) return runner.start(call)
 	try {
 		const started = Promise.resolve(operationOf(call)(call.context()))
@@ -64,9 +61,9 @@ export function advance(call: Call, step: Step): unknown {
  * continuation returns is linked a microtask later, and until then an error has a stack without callers.
  */
 async function runLoop(call: Call, from: Step): Promise<unknown> {
-	const { attempt, wait, resume } = call.pipeline.runner ?? plainRunner
+	const { runner } = call.pipeline
 	for (let step = from; step !== 'done'; ) {
-		if (step === 'run') step = await attempt(call)
+		if (step === 'run') step = await (runner ? runner.attempt(call) : startAttempt(call, settle, 0))
 		else {
 			await wait(call, step)
 			step = resume(call)
@@ -75,12 +72,9 @@ async function runLoop(call: Call, from: Step): Promise<unknown> {
 	return advance(call, 'done')
 }
 
-/** `run` itself starts the first attempt. */
-const plainRunner: Omit<PromiseRunner<Call>, 'start'> = {
-	attempt: (call) => startAttempt(call, (_, ok, value) => call.settle(ok, value), 0),
-	wait,
-	resume: (call) => call.resume(),
-}
+const settle = (call: Call, ok: boolean, value: unknown): Step => call.settle(ok, value)
+
+const resume = (call: Call): Step => call.pipeline.runner?.resume(call) ?? call.resume()
 
 /**
  * Runs the operation. The promise resolves with what `settle` returns for its outcome. `settle` receives the
@@ -119,10 +113,11 @@ const operationOf = (call: Call): ((context: CallContext) => unknown) =>
 	call.rare?.substitute ?? (call.operation as never)
 
 /** A wait of 0 ms still yields to the event loop: aborts and timers must run between two attempts. */
-export function wait(call: Call, step: Step): Promise<void> {
+function wait(call: Call, step: Step): Promise<void> {
 	return new Promise((resolve) => {
 		call.wake = resolve
 		startWait(call, step)
+		call.pipeline.runner?.onWait(call)
 	})
 }
 

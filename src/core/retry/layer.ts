@@ -23,7 +23,7 @@ export const countedRetries: CallFact<number> = new CallFact()
 export type RetryObserver = (
 	call: Call,
 	bound: BoundLayer,
-	state: RetryState,
+	state: Readonly<RetryState>,
 	wait: RetryDelay | undefined,
 ) => void
 
@@ -57,15 +57,14 @@ export class RetryLayer implements Layer {
 		const wait = stop && isDecided(stop, call, this.settings) ? stop : decide(call, bound)
 		if (typeof wait === 'object') return scheduleRetry(call, bound, wait)
 		call.stop = wait ?? stop
-		if (!call.ok && wait && !call.rare?.interruption)
-			call.rareState.finalSince = startOf(call, bound, 'start')
+		if (!call.ok && wait && !call.rare?.interruption) call.rareState.finalSince = ownState(call, bound).start
 		notifyObserver(call, bound)
 		return 'continue'
 	}
 
 	resume(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		call.stop = exceededLimit(call, bound, 0)
-		retryState(call, bound).attemptStart = nextStart()
+		ownState(call, bound).attemptStart = nextStart()
 		return call.stop ? call.runLeave() : call.nextAttempt()
 	}
 }
@@ -91,18 +90,21 @@ export class RetryState {
 	}
 }
 
-/** Returns the state so far; before the first failure, the shared initial state. */
-function retryState(call: Call, bound: BoundLayer<RetryLayer>): RetryState {
+/** Returns the state so far. Before the first failure it is the shared initial state, which is never changed. */
+function retryState(call: Call, bound: BoundLayer<RetryLayer>): Readonly<RetryState> {
 	const state = call.layerState(bound)
-	return state instanceof RetryState ? state : INITIAL_STATE
+	return typeof state === 'number' ? INITIAL_STATE : state
 }
 
-const INITIAL_STATE: RetryState = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryState(0))
+const INITIAL_STATE = /* @__PURE__ */ new RetryState(0)
 
-/** Returns the number of a start. Before the first failure the number itself is the state. */
-function startOf(call: Call, bound: BoundLayer<RetryLayer>, which: 'start' | 'attemptStart'): number {
+/** Returns the call's own state. Before the first failure, the number of the start is in its place. */
+function ownState(call: Call, bound: BoundLayer<RetryLayer>): RetryState {
 	const state = call.layerState(bound)
-	return typeof state === 'number' ? state : state[which]
+	if (typeof state !== 'number') return state
+	const own = new RetryState(state)
+	call.enterLayer(bound, own)
+	return own
 }
 
 /** Returns true if a layer further in has decided that there is no further attempt. */
@@ -142,7 +144,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	// An operation that sees its signal aborted by the deadline reports only that it was cancelled.
 	if (stop === 'cancelled') return call.cancelledBy ?? stop
 	const isInferred = !ok && !stop && !settings.shouldRetry
-	if (isInferred && findExhausted(value, startOf(call, bound, 'attemptStart'))) return 'inner-retry'
+	if (isInferred && findExhausted(value, ownState(call, bound).attemptStart)) return 'inner-retry'
 	// An inner retry that passed the failure on has recorded it.
 	if (
 		budget &&
@@ -207,9 +209,7 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const { onRetry, budget } = bound.layer.settings
 	const { lastAttempt } = call
 	const { delayMs, source } = wait
-	const known = call.layerState(bound)
-	const state = typeof known === 'number' ? new RetryState(known) : known
-	call.enterLayer(bound, state)
+	const state = ownState(call, bound)
 	state.attempt++
 	const isCounted = (countedRetries.of(call) ?? 0) >= 0
 	if (budget && isCounted) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'

@@ -26,8 +26,7 @@ export function parentFailure(reason: unknown): GrpcStatusError {
 }
 
 /** Returns the failure of a call whose metadata cannot be sent. */
-export const invalidMetadata = (details: string): GrpcStatusError =>
-	failureOf({ code: INTERNAL, details })
+export const invalidMetadata = (details: string): GrpcStatusError => failureOf({ code: INTERNAL, details })
 
 /** Returns the failure of a call whose deadline, or with `isInherited` its parent's, has passed. */
 export const expired = (error: DeadlineExceededError, isInherited: boolean): GrpcStatusError =>

@@ -136,7 +136,8 @@ export class ServerCall implements CallOptions, CallExtension, MethodName {
 	/** The handler, or an interceptor before it, has responded, or has ended after the call was over. */
 	finish(code: StatusCode = OK, details = ''): void {
 		const isLate = this.#isDecided
-		const failure = isLate || code === OK ? undefined : new GrpcStatusError({ code, details, metadata: undefined })
+		const failure =
+			isLate || code === OK ? undefined : new GrpcStatusError({ code, details, metadata: undefined })
 		// A queued call must not be started anymore.
 		if (!this.#endHandler) this.#interrupt(failure ?? new Error('ended without a handler'), 'cancelled', code)
 		else if (!isLate) this.#end(code)

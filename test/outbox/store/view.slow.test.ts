@@ -1,8 +1,8 @@
 /** The view of both stores: the same query returns the same, so that a dashboard or an alert can be moved between databases. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OutboxStore } from '../../../src/outbox/store/store.ts'
-import { setup } from './postgres/setup.ts'
 import { wanted } from './postgres/rows.ts'
+import { setup } from './postgres/setup.ts'
 import { newRow } from './rows.ts'
 import { migratedStore } from './sqlite/rows.ts'
 
@@ -33,7 +33,9 @@ const openPostgres = (): Opened => {
 		store: postgres.store,
 		query,
 		columns: async () =>
-			(await postgres.pool.query(`select * from ${postgres.schema}.outbox_messages`)).fields.map(({ name }) => name),
+			(await postgres.pool.query(`select * from ${postgres.schema}.outbox_messages`)).fields.map(
+				({ name }) => name,
+			),
 		shift: async (ms) => {
 			await postgres.pool.query(
 				`update ${postgres.schema}.outbox set created_at = created_at + ${ms}, due_at = due_at + ${ms}`,

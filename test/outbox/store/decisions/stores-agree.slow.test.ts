@@ -135,12 +135,15 @@ describe('a store agrees with the decisions', () => {
 	]
 
 	describe.each(stores)('%s', (_, open, toleranceMs) => {
-		test.each([1, 2, 3])('grants and returns the tokens that the functions compute, seed %i', async (seed) => {
-			const opened = await open()
-			await opened.store.migrate()
-			await compareTokens(opened, seed, toleranceMs)
-			await opened.close()
-		})
+		test.each([1, 2, 3])(
+			'grants and returns the tokens that the functions compute, seed %i',
+			async (seed) => {
+				const opened = await open()
+				await opened.store.migrate()
+				await compareTokens(opened, seed, toleranceMs)
+				await opened.close()
+			},
+		)
 
 		test.each([1, 2, 3])('changes circuits and pauses as the functions do, seed %i', async (seed) => {
 			const opened = await open()

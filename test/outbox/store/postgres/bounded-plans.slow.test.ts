@@ -9,8 +9,8 @@ import type { ClaimedRow, ClaimTarget } from '../../../../src/outbox/store/rows.
 import { PostgresExecutor } from '../../../../src/sql/postgres-executor.ts'
 import { newRows } from '../rows.ts'
 import { nodesOf, type PlanNode, type Recorder, recordStatements, rowsRead } from './explained.ts'
-import { setup } from './setup.ts'
 import { retry, runtimeWithClaimsOf, wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 
@@ -221,7 +221,11 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 
 test('a scan does not search for the first message of a key that the relay holds', async () => {
 	const pool = postgres.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: postgres.schema, runtime: runtimeWithClaimsOf(0) })
+	const store = postgresOutboxStore({
+		client: pool,
+		schema: postgres.schema,
+		runtime: runtimeWithClaimsOf(0),
+	})
 	const recorder = await recordStatements(pool)
 	await store.insert(newRows(LIMIT - 1, { destination: 'a', key: 'hot' }))
 	const searched = async (heldKeys: readonly string[]): Promise<number> => {

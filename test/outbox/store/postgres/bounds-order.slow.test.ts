@@ -6,8 +6,8 @@ import type { ClaimedRow, ClaimTarget, NewRow } from '../../../../src/outbox/sto
 import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { begin } from './concurrent.ts'
-import { setup } from './setup.ts'
 import { retry, wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 
@@ -26,7 +26,10 @@ async function enqueue(lockKeys = true, tx?: pg.PoolClient): Promise<NewRow> {
 	return row
 }
 
-async function claimed(target: Partial<ClaimTarget>, store: OutboxStore = postgres.store): Promise<ClaimedRow[]> {
+async function claimed(
+	target: Partial<ClaimTarget>,
+	store: OutboxStore = postgres.store,
+): Promise<ClaimedRow[]> {
 	return [...(await store.claim(wanted(target))).rows]
 }
 

@@ -7,8 +7,8 @@ import {
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 
@@ -60,7 +60,11 @@ const noneRunning = () => eventually(async () => expect(await runningClaims()).t
 const oneRunning = () => eventually(async () => expect(await runningClaims()).toBe(1))
 
 test('the server cancels a claim that takes longer than claimTimeoutMs', async () => {
-	const store = postgresOutboxStore({ client: postgres.anotherPool(), schema: postgres.schema, claimTimeoutMs: 50 })
+	const store = postgresOutboxStore({
+		client: postgres.anotherPool(),
+		schema: postgres.schema,
+		claimTimeoutMs: 50,
+	})
 	await store.insert(newRows(1))
 	const unlock = await lockTable()
 	const error = await store.claim(ofTest()).catch((reason: unknown) => reason)

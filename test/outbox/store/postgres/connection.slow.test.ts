@@ -4,8 +4,8 @@ import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postg
 import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { newRow } from '../rows.ts'
 import { begin, untilWaiting } from './concurrent.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

@@ -5,8 +5,8 @@ import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postg
 import type { ClaimedRow } from '../../../../src/outbox/store/rows.ts'
 import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
 import { newRow, newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

@@ -12,8 +12,8 @@ import type { ClaimTarget } from '../../../../src/outbox/store/rows.ts'
 import { newRows } from '../rows.ts'
 import { begin } from './concurrent.ts'
 import { nodesOf, pagesRead, type Recorder, recordStatements } from './explained.ts'
-import { setup } from './setup.ts'
 import { runtimeWithClaimsOf, wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

@@ -6,8 +6,8 @@ import {
 	postgresOutboxStore,
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

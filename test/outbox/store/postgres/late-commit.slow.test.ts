@@ -42,7 +42,10 @@ test('a large transaction that commits late is claimed by scans that continue, n
 	await late.query('begin')
 	const messages = Array.from({ length: LATE }, () => ({ topic: 'jobs', payload: 'late' }))
 	await outbox.enqueue(messages, { tx: late })
-	await postgres.opened.transaction((tx) => outbox.enqueue({ topic: 'jobs', payload: 'live' }, { tx }), 'commit')
+	await postgres.opened.transaction(
+		(tx) => outbox.enqueue({ topic: 'jobs', payload: 'live' }, { tx }),
+		'commit',
+	)
 	await sentUntil(1)
 	await late.query('commit')
 	late.release()

@@ -5,7 +5,8 @@ import { setup } from './setup.ts'
 
 const postgres = setup()
 
-const storeOn = (pool = postgres.anotherPool()) => postgresOutboxStore({ client: pool, schema: postgres.schema })
+const storeOn = (pool = postgres.anotherPool()) =>
+	postgresOutboxStore({ client: pool, schema: postgres.schema })
 
 /** Ends the connections that listen, as a restart or an administrator would. */
 const endListeners = () =>

@@ -3,8 +3,8 @@ import { OutboxSchemaError } from '../../../../src/outbox/store/errors.ts'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 
@@ -26,7 +26,9 @@ test('a connection that looked for tables before does not create them again afte
 	expect(await store.schemaVersion()).toBe(0)
 	const first = await postgres.pool.connect()
 	await first.query('begin')
-	await first.query(`select pg_advisory_xact_lock(hashtext('yaoki schema'), hashtext('"${postgres.schema}"'))`)
+	await first.query(
+		`select pg_advisory_xact_lock(hashtext('yaoki schema'), hashtext('"${postgres.schema}"'))`,
+	)
 	const second = store.migrate()
 	const waiting =
 		"select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()"
@@ -47,7 +49,9 @@ test('the printed SQL creates the same schema', async () => {
 test('a user without CREATE privilege can migrate an up-to-date schema, and an existing schema is used', async () => {
 	const role = `${postgres.schema}_user`
 	await postgres.pool.query(`create role ${role}`)
-	await postgres.pool.query(`drop schema ${postgres.schema} cascade; create schema ${postgres.schema} authorization ${role}`)
+	await postgres.pool.query(
+		`drop schema ${postgres.schema} cascade; create schema ${postgres.schema} authorization ${role}`,
+	)
 	const asUser = postgres.anotherPool({ max: 1 })
 	await asUser.query(`set role ${role}`)
 	const store = postgresOutboxStore({ client: asUser, schema: postgres.schema })
@@ -58,7 +62,9 @@ test('a user without CREATE privilege can migrate an up-to-date schema, and an e
 })
 
 test('rejects a newer schema', async () => {
-	await postgres.pool.query(`insert into ${postgres.schema}.outbox_schema (version, name) values (99, 'later')`)
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.outbox_schema (version, name) values (99, 'later')`,
+	)
 	await expect(postgres.store.migrate()).rejects.toThrow(/version 99, this release needs version 1/)
 })
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

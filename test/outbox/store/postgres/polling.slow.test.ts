@@ -33,7 +33,10 @@ test('a relay without LISTEN finds messages of another process long before pollM
 		const sent = new Promise<void>((resolve) => {
 			onSent = resolve
 		})
-		await postgres.opened.transaction((tx) => elsewhere.enqueue({ topic: 'jobs', payload: at }, { tx }), 'commit')
+		await postgres.opened.transaction(
+			(tx) => elsewhere.enqueue({ topic: 'jobs', payload: at }, { tx }),
+			'commit',
+		)
 		await sent
 	}
 	// Intervals grow while nothing is found: 20 polls take longer than a busy machine needs for a message.

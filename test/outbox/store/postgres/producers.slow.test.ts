@@ -58,7 +58,8 @@ const enqueue = async (client: pg.PoolClient, ...keys: string[]): Promise<void> 
 	await postgres.store.insert(rows, client)
 }
 
-const committedKeys = async (): Promise<unknown[]> => (await postgres.store.list({}, 100)).map(({ key }) => key)
+const committedKeys = async (): Promise<unknown[]> =>
+	(await postgres.store.list({}, 100)).map(({ key }) => key)
 
 test('a message waits until the transaction that enqueued the previous one of its key has ended', async () => {
 	const [one, two] = [await begin(postgres.pool), await begin(postgres.pool)]

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRow, newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 
@@ -26,7 +26,9 @@ test('a claim skips locked rows without waiting', async () => {
 	await postgres.store.insert(newRows(3))
 	const client = await postgres.pool.connect()
 	await client.query('begin')
-	const { rows } = await client.query(`select id from ${postgres.schema}.outbox order by seq limit 1 for update`)
+	const { rows } = await client.query(
+		`select id from ${postgres.schema}.outbox order by seq limit 1 for update`,
+	)
 	const claimed = await postgres.store.claim(wanted())
 	expect(claimed.rows).toHaveLength(2)
 	expect(claimed.rows.map(({ id }) => id)).not.toContain(rows[0].id)
@@ -61,7 +63,9 @@ test('without lockKeys, a message inserted earlier but committed later waits for
 	client.release()
 	expect((await postgres.store.claim(wanted({ isOrdered: true }))).rows).toEqual([])
 	await postgres.store.settle('relay', [{ type: 'sent', id: late.id, attempt: 1 }], false)
-	expect((await postgres.store.claim(wanted({ isOrdered: true }))).rows.map(({ id }) => id)).toEqual([early.id])
+	expect((await postgres.store.claim(wanted({ isOrdered: true }))).rows.map(({ id }) => id)).toEqual([
+		early.id,
+	])
 })
 
 test('one of several concurrent inserts with a dedupe key succeeds, and the others get its id', async () => {
@@ -75,7 +79,14 @@ test('one of several concurrent inserts with a dedupe key succeeds, and the othe
 
 test('concurrent permit requests never exceed the total', async () => {
 	const ask = (owner: string) =>
-		postgres.store.acquirePermits({ destination: 'shop', owner, wanted: 10, inUse: 0, total: 10, leaseMs: 60_000 })
+		postgres.store.acquirePermits({
+			destination: 'shop',
+			owner,
+			wanted: 10,
+			inUse: 0,
+			total: 10,
+			leaseMs: 60_000,
+		})
 	const granted = await Promise.all(Array.from({ length: 12 }, (_, at) => ask(`relay ${at}`)))
 	expect(granted.reduce((sum, permits) => sum + permits, 0)).toBeLessThanOrEqual(10)
 })

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { retry, wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 

@@ -6,8 +6,8 @@ import {
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRows } from '../rows.ts'
-import { setup } from './setup.ts'
 import { retry, wanted } from './rows.ts'
+import { setup } from './setup.ts'
 
 const postgres = setup()
 
@@ -43,7 +43,8 @@ for (const isAnalyzed of [false, true])
 	test(`statistics of ${ROWS} messages read a bounded number of rows (${isAnalyzed ? 'with' : 'without'} statistics of the planner)`, async () => {
 		await fill()
 		await fillDead()
-		if (isAnalyzed) await postgres.pool.query(`analyze ${postgres.schema}.outbox, ${postgres.schema}.outbox_dead`)
+		if (isAnalyzed)
+			await postgres.pool.query(`analyze ${postgres.schema}.outbox, ${postgres.schema}.outbox_dead`)
 		const pool = postgres.anotherPool()
 		const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 		const before = await rowsRead()
