@@ -253,7 +253,7 @@ export class Call implements CallRecord, Scope {
 
 	/** The call whose operation makes this call, if it is known. */
 	get parentCall(): Call | undefined {
-		const parent = Context.callOf(Context.of(this.options))
+		const parent = Context.callOf(this.options)
 		return parent instanceof Call ? parent : undefined
 	}
 }

@@ -44,8 +44,9 @@ export class Context implements CallContext {
 		return undefined
 	}
 
-	/** Returns the call whose operation received this context. */
-	static callOf(context: Context | undefined): object | undefined {
+	/** Returns the call whose operation received the context that these options are or refer to. */
+	static callOf(options: CallOptions | undefined): object | undefined {
+		const context = Context.of(options)
 		return context ? context.#call : undefined
 	}
 }

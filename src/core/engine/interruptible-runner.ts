@@ -14,7 +14,7 @@
 import type { Call } from './call.ts'
 import { beginRun, endRun, notifyPending } from './interrupt.ts'
 import type { PromiseRunner, Step } from './layer.ts'
-import { advance, nextMicrotask, run, startAttempt } from './runner.ts'
+import { advance, nextMicrotask, operationOf, run, startAttempt } from './runner.ts'
 
 /** The next step of the call; undefined if it was interrupted. */
 type AttemptEnd = Step | undefined
@@ -22,7 +22,17 @@ type AttemptEnd = Step | undefined
 /** Checks in the next microtask after the start of the operation whether it has settled. */
 export const runInterruptibly: PromiseRunner<Call> = {
 	start(call) {
-		const settled = start(call)
+		const turn = beginRun(call)
+		let settled: Promise<AttemptEnd>
+		// As `startAttempt`, whose variables would be one more object for each call.
+		try {
+			settled = Promise.resolve(operationOf(call)(call.context())).then(
+				(value) => settle(call, true, value, turn),
+				(error) => settle(call, false, error, turn),
+			)
+		} catch (error) {
+			settled = Promise.resolve(settle(call, false, error, turn))
+		}
 		return nextMicrotask.then(() => (call.isOver ? advance(call, 'done') : finish(call, settled)))
 	},
 	attempt,

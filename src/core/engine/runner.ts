@@ -109,7 +109,7 @@ export const rejectSoon = (error: unknown): Promise<never> =>
 export const nextMicrotask: Promise<void> = /* @__PURE__ */ Promise.resolve()
 
 /** Returns the operation, or its substitute. */
-const operationOf = (call: Call): ((context: CallContext) => unknown) =>
+export const operationOf = (call: Call): ((context: CallContext) => unknown) =>
 	call.rare?.substitute ?? (call.operation as never)
 
 /** A wait of 0 ms still yields to the event loop: aborts and timers must run between two attempts. */

@@ -35,10 +35,11 @@ export class RetryLayer implements Layer {
 	observer: RetryObserver | undefined
 	/** True if a listener needs the event of a call that succeeds at the first attempt. */
 	emitsRoutine = false
-	/** Returns which attempt's backoff applies, if that is not the number of the attempt. */
+	/**
+	 * Set for a protocol whose servers say exactly when to retry (gRPC's pushback). Returns which attempt's
+	 * backoff applies without such a wait; a wait is followed exactly, without jitter, 0 included.
+	 */
 	backoffAttempt: ((call: Call, attempt: number) => number) | undefined
-	/** True if the wait that the dependency asks for is followed exactly, without jitter, 0 included. */
-	hasExactWaits = false
 
 	constructor(settings: RetrySettings) {
 		this.settings = settings
@@ -63,7 +64,7 @@ export class RetryLayer implements Layer {
 	}
 
 	resume(call: Call, bound: BoundLayer<RetryLayer>): Step {
-		call.stop = exceededLimit(call, bound, 0)
+		call.stop = exceededLimit(call, bound)
 		ownState(call, bound).attemptStart = nextStart()
 		return call.stop ? call.runLeave() : call.nextAttempt()
 	}
@@ -155,11 +156,19 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		budget.recordOutcome(false)
 	// Checked before the wait is computed, because a call whose time is over must draw no random number,
 	// whatever ended first in this instant.
-	const over = stop ?? exceededLimit(call, bound, 0)
+	const over = stop ?? exceededLimit(call, bound)
 	if (over) return over
-	const { backoffAttempt, hasExactWaits } = bound.layer
+	const { backoffAttempt } = bound.layer
 	const step = backoffAttempt?.(call, attempt) ?? (isPending ? attempt : counted)
-	const next = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime, hasExactWaits)
+	const next = nextWait(
+		settings,
+		step,
+		previousDelayMs,
+		value,
+		classification,
+		bound.runtime,
+		!!backoffAttempt,
+	)
 	const wait = isPending ? { ...next, delayMs: Math.max(next.delayMs, MIN_PENDING_MS) } : next
 	if (wait.askedMs !== undefined && wait.askedMs > settings.maxRetryAfterMs) return 'retry-after'
 	const passed = exceededLimit(call, bound, wait.delayMs)
@@ -237,11 +246,11 @@ function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryD
  * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be
  * late, after it.
  */
-function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs: number): StopReason | undefined {
+function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs = 0): StopReason | undefined {
 	if (waitMs >= (call.options?.deadline?.remainingMs ?? Infinity)) return 'deadline'
-	const { maxElapsedMs } = bound.layer.settings
+	// A call that began before there was a limit has no start.
 	const { startedAt } = retryState(call, bound)
-	// A call that began before there was a limit has none.
-	if (maxElapsedMs === Infinity || startedAt === undefined) return undefined
-	return waitMs > maxElapsedMs - (bound.runtime.now() - startedAt) ? 'elapsed-limit' : undefined
+	if (startedAt === undefined) return undefined
+	const leftMs = bound.layer.settings.maxElapsedMs - (bound.runtime.now() - startedAt)
+	return waitMs > leftMs ? 'elapsed-limit' : undefined
 }

@@ -29,9 +29,8 @@ export class GrpcRetry extends Retry {
 			maxRetryAfterMs: MAX_NUMBER,
 			onRetry: onRetry as Retry['options']['onRetry'],
 		})
-		this.layer.backoffAttempt = backoffsSincePushback
 		// A6 requires exactly the pushback. Servers vary it, so that clients do not return together.
-		this.layer.hasExactWaits = true
+		this.layer.backoffAttempt = backoffsSincePushback
 	}
 }
 

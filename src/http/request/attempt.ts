@@ -59,7 +59,7 @@ export class Attempt implements Scope, RedirectObserver {
 
 	/** Returns the attempt that starts with this context. Each request of a hedge is its own call. */
 	static of(context: CallContext): Attempt {
-		return (Context.callOf(context as Context) as Call).scope as Attempt
+		return (Context.callOf(context) as Call).scope as Attempt
 	}
 
 	get abortsItself(): boolean {

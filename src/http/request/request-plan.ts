@@ -140,6 +140,6 @@ const createKey = ({ method }: PreparedRequest, { idempotency }: HttpSettings): 
  * `nested: 'outermost'`. Requests then send `x-retry-layer`, or the setting would end at the second service.
  */
 export function hasOutermostRetry(context: CallOptions | undefined): boolean {
-	const call = Context.callOf(Context.of(context))
+	const call = Context.callOf(context)
 	return call instanceof Call && hasRetry(call, call.current, isEdgeOnly)
 }

@@ -122,7 +122,7 @@ function errorOf(call: Call): unknown {
 
 /** Returns the number of the hedge that runs with this context; 0 if it is none. */
 function hedgeOf(context: CallContext): number {
-	const call = Context.callOf(Context.of(context)) as Call | undefined
+	const call = Context.callOf(context) as Call | undefined
 	const index = call?.rare?.branch?.index
 	if (!call || index === undefined) return 0
 	const { number } = call.layerState({ index } as BoundLayer) as { readonly number: number }
