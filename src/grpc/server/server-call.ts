@@ -8,7 +8,6 @@
 import type { Deadline } from '../../core/deadline/deadline.ts'
 import { Call, type CompiledPipeline } from '../../core/engine/call.ts'
 import type { CallExtension } from '../../core/engine/call-extension.ts'
-import type { CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
 import { interrupt } from '../../core/engine/interrupt.ts'
 import { run } from '../../core/engine/runner.ts'
@@ -63,9 +62,7 @@ export interface CallHost {
 /** The client's timer started earlier: its cancellation can arrive this much before the deadline here. */
 const CLIENT_AHEAD_MS = 10
 
-/** Also serves as the `CallOptions` of its call, to save an object. */
-export class ServerCall implements CallOptions, CallExtension, MethodName {
-	readonly name: string
+export class ServerCall implements CallExtension, MethodName {
 	readonly deadline: Deadline | undefined
 	readonly service: string
 	readonly method: string
@@ -90,15 +87,11 @@ export class ServerCall implements CallOptions, CallExtension, MethodName {
 		this.#host = host
 		this.#headers = headers
 		this.#driver = driver
-		this.name = `/${service}/${method}`
 		this.service = service
 		this.method = method
 		this.deadline = host.deadlineOf(remainingMs)
-		this.#call = new Call(host.pipelineOf(service), this, () => this.#startHandler())
-	}
-
-	get extension(): this {
-		return this
+		const options = { name: `/${service}/${method}`, deadline: this.deadline, extension: this }
+		this.#call = new Call(host.pipelineOf(service), options, () => this.#startHandler())
 	}
 
 	get eventFields(): GrpcEventFields {

@@ -53,7 +53,8 @@ class ServerLayer implements Layer {
 	}
 
 	leave(call: Call): Step {
-		if (!call.ok && call.options instanceof ServerCall) call.options.onFailure(call.value)
+		const serverCall = call.options?.extension
+		if (!call.ok && serverCall instanceof ServerCall) serverCall.onFailure(call.value)
 		return 'continue'
 	}
 }

@@ -17,6 +17,15 @@ function changed(path: string, value: unknown): Scenario {
 }
 
 describe('an invalid scenario is rejected with the path of the invalid value', () => {
+	// They were read as the defaults, so the simulation showed another policy than the one that was meant.
+	it.each([
+		['policies.careful[0].retry', 'policies.careful[0].retry'],
+		['policies.hop[0].bulkhead', 'policies.hop[0].bulkhead'],
+		['policies.careful[0].retry.budget', 'policies.careful[0].retry.budget'],
+	])('rejects a function in place of the options %s', (path, reported) => {
+		expect(invalidOptionOf(changed(path, () => ({ maxRetries: 3 }))).optionPath).toBe(reported)
+	})
+
 	it.each(invalid)('%s: %j', (path, value, expected) => {
 		const { optionPath, message } = invalidOptionOf(changed(path, value))
 		expect(optionPath).toBe(path)
