@@ -61,7 +61,11 @@ export interface LayerOf<Call> {
 	onPending?(call: Call, bound: BoundLayerOf<Call>): void
 	/** The wait that this layer returned is over. */
 	resume?(call: Call, bound: BoundLayerOf<Call>): Step
-	/** Receives the outcome of a call that entered. `continue` passes it outward. Any other step runs the inner part again. */
+	/**
+	 * Receives the outcome of a call that entered. `continue` passes it outward. Any other step runs the inner
+	 * part again. Called once for each outcome, and again only if it throws. The operation may still be running
+	 * then (`rare.orphans`).
+	 */
 	leave(call: Call, bound: BoundLayerOf<Call>): Step
 }
 

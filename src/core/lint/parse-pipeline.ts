@@ -1,6 +1,6 @@
 /**
- * Describes the policies of a pipeline for lint, outermost first. Policies are recognized by the classes of
- * their layers and not by a field that each would carry, so that programs without lint do not pay for it.
+ * Describes the policies of a pipeline for lint, outermost first. Policies are recognized by their class or
+ * the class of their layer, not by a field that each would carry, so that programs without lint do not pay.
  */
 import type { BackoffOptions } from '../backoff/options.ts'
 import type { Budget } from '../budget/budget.ts'

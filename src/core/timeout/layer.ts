@@ -22,7 +22,7 @@ export class TimeoutLayer implements ObservableLayer {
 	}
 
 	enter(call: Call, bound: BoundLayer<TimeoutLayer>): Step {
-		const scope = new TimeoutScope(call.scope)
+		const scope = new TimeoutScope(call.scope, this.ms)
 		call.scope = scope
 		return call.enterLayer(bound, scope)
 	}
@@ -32,8 +32,8 @@ export class TimeoutLayer implements ObservableLayer {
 		const scope = call.layerState(bound)
 		if (scope.limit) return
 		const { runtime } = bound
-		scope.limit = new TimeoutLimit(call, bound, scope, this.ms)
-		this.list = findTimeoutList(runtime, this.ms, this.list)
+		scope.limit = new TimeoutLimit(call, bound, scope)
+		this.list = findTimeoutList(runtime, scope.ms, this.list)
 		this.list.add(scope.limit, call.now(runtime))
 		if (call.options) scope.limit.watch(call.options)
 	}
@@ -55,11 +55,13 @@ class TimeoutScope implements Scope {
 	/** The scope around it; undefined when this one is over. */
 	within: Scope | undefined
 	link: SignalLink | undefined
+	readonly ms: number
 	/** Created when the call does not complete synchronously. */
 	limit: TimeoutLimit | undefined
 
-	constructor(within: Scope) {
+	constructor(within: Scope, ms: number) {
 		this.within = within
+		this.ms = ms
 	}
 
 	get abortsItself(): boolean {
@@ -79,19 +81,18 @@ class TimeoutLimit implements TimeoutEntry {
 	readonly call: Call
 	readonly bound: BoundLayer<TimeoutLayer>
 	readonly scope: TimeoutScope
-	readonly ms: number
 	unwatch: (() => void) | undefined
 
-	constructor(call: Call, bound: BoundLayer<TimeoutLayer>, scope: TimeoutScope, ms: number) {
+	constructor(call: Call, bound: BoundLayer<TimeoutLayer>, scope: TimeoutScope) {
 		this.call = call
 		this.bound = bound
 		this.scope = scope
-		this.ms = ms
 	}
 
 	expire(): void {
-		const { call, bound, scope, ms: timeoutMs } = this
+		const { call, bound, scope } = this
 		const { name, emit } = bound.layer
+		const timeoutMs = scope.ms
 		interrupt(call, bound, scope, new TimeoutError(name, timeoutMs, call.pipeline.name), 'timeout')
 		emit?.(call, bound, { type: 'timeout', timeoutMs })
 	}
@@ -101,13 +102,13 @@ class TimeoutLimit implements TimeoutEntry {
 	 * that moment: a caller that has left must not wait for an operation that ignores its signal.
 	 */
 	watch({ signal, deadline }: CallOptions): void {
-		const { call, bound, scope, ms } = this
+		const { call, bound, scope } = this
 		// The outer timeout watches for both.
 		if (scope.within instanceof TimeoutScope) return
 		const onAbort = () => interrupt(call, bound, scope, signal?.reason, 'abort')
 		// A deadline after the timeout needs no timer.
 		const stopWaiting =
-			deadline && deadline.remainingMs < ms
+			deadline && deadline.remainingMs < scope.ms
 				? deadline.onExpiry((error) => interrupt(call, bound, scope, error, 'deadline'))
 				: undefined
 		if (!signal && !stopWaiting) return
