@@ -29,7 +29,7 @@ export class ScanSchedule {
 	/** Where the next scan starts. */
 	#position = 0
 	/** The latest due time of a claimed message. */
-	#latestDueAt = 0
+	#latestEverDueAt = 0
 	#nextFullScanAt = -Infinity
 	#isNextFullScanSmall = false
 	#isLong = false
@@ -80,11 +80,14 @@ export class ScanSchedule {
 		this.nextAt = this.#nextFullScanAt = -Infinity
 	}
 
-	/** Records a scan from `since`; `isComplete` if it found fewer messages than its limit. */
+	/**
+	 * Records a scan from `since`; `isComplete` if it found fewer messages than its limit, the last of them due
+	 * at `latestDueAt`. Everything that is due before the position has been claimed, except late commits.
+	 */
 	recordScan(since: number, startedAt: number, now: number, isComplete: boolean, latestDueAt: number): void {
 		if (now - startedAt <= LONG_MS) this.#maxRows *= GROWTH
-		this.#latestDueAt = Math.max(this.#latestDueAt, latestDueAt)
-		this.#position = isComplete ? this.#latestDueAt : latestDueAt
+		this.#latestEverDueAt = Math.max(this.#latestEverDueAt, latestDueAt)
+		this.#position = isComplete ? this.#latestEverDueAt : latestDueAt
 		if (since === 0) this.#recordFullScan(now - startedAt, now)
 		if (!isComplete) this.nextAt = -Infinity
 		// What a partial scan did not find may be due before `since`.

@@ -1,5 +1,5 @@
 /**
- * The tables and their migration. A released step never changes; a change adds a step.
+ * The tables and their migration. A released step never changes; a change adds a step. Step 1 is not released.
  *
  * One small hot table, from which a sent message is deleted; dead letters and history are in their own
  * tables, so that neither slows down claims. Times are milliseconds since 1970. `seq` is the enqueue order
