@@ -264,7 +264,7 @@ test('a 409 with Retry-After uses no attempt and does not count for the circuit 
 	})
 	await system.relay({ jobs: destination }, { timeoutMs: 3_600_000, pollMs: 1_000 })
 	await eventually(async () => {
-		await system.clock.advance(100)
+		await system.clock.advance(500)
 		expect(system.eventsOf('relay_sent')).toMatchObject([{ attempts: 1 }])
 	})
 	expect(system.eventsOf('relay_released').map(({ reason }) => reason)).toEqual(Array(15).fill('in-progress'))

@@ -60,7 +60,8 @@ test('an undefined option uses the preset', async () => {
 	await using system = await setup()
 	await system.enqueue(1)
 	const retry = { maxRetries: undefined, jitterStrategy: undefined, baseDelayMs: undefined }
-	await system.relay({ jobs: system.sends(fail(new Error('no'))) }, { circuitBreaker: false, retry })
+	const options = { circuitBreaker: false, retry, pollMs: 10_000 } as const
+	await system.relay({ jobs: system.sends(fail(new Error('no'))) }, options)
 	await system.clock.advance(3_600_000)
 	expect(system.sendings).toHaveLength(11)
 })
