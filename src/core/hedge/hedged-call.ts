@@ -164,8 +164,9 @@ export function prepare(hedged: HedgedCall, number: number, delayMs: number): vo
 	child.attempt = call.attempt
 	const hedge = new Branch(hedged, child, number)
 	hedged.hedges.push(hedge)
-	// The outer layers belong to the call. A pending branch shows them state that they already know.
-	child.states = call.states?.slice()
+	// The outer layers belong to the call. A pending branch shows them state that they already know. It has not
+	// entered the inner layers: with the state of the call there, a limiter let too many requests start.
+	child.states = call.states?.slice(0, bound.index)
 	child.enterLayer(bound, hedge)
 	findTimeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
 	startBranch(child, 'park', () => hedge.ended())

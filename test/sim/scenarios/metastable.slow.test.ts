@@ -7,7 +7,7 @@ import { page, table } from '../../examples/markdown.ts'
 
 const calm = table(
 	page('docs/scenarios/metastable.md'),
-	'a high load collapses without any fault',
+	'without any fault',
 	'0.5 to 0.7',
 	'0.75',
 	'0.8',
