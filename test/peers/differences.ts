@@ -6,7 +6,7 @@ export const DIFFERENCES: Readonly<Record<string, readonly string[]>> = {
 	// Connect reports the error of the interceptor instead of the cancellation.
 	'@connectrpc/connect': ['a listener that cancels the call at failure ends it once'],
 	// AxiosError has no `status`; `response.status` is there.
-	axios: ['the response > that is rejected has its status in the error'],
+	axios: ['the response > the response that is rejected has its status in the error'],
 	// The handler is interrupted by an unhandled rejection of Fastify itself.
 	fastify: ['a handler that throws after the head releases the key'],
 	// The client does not say whether a transaction is open.
