@@ -30,8 +30,14 @@ export type IdempotentFetchHandler<
  * @example
  * export default { fetch: fetchIdempotency(engine, (request, context) => handle(request, context)) }
  */
-export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extends Request = Request>(
-	engine: IdempotencyEngine<Tx, NoInfer<Req>>,
+export function fetchIdempotency<
+	Rest extends readonly unknown[],
+	Tx,
+	Raw extends Request,
+	// A parameter of its own: `principal` may need less than the handler.
+	Req extends Raw = Raw,
+>(
+	engine: IdempotencyEngine<Tx, Raw>,
 	handler: IdempotentFetchHandler<Rest, Tx, Req>,
 	options: WebAdapterOptions = {},
 ): (request: Req, ...rest: Rest) => Promise<Response> {

@@ -26,8 +26,8 @@ export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
  *   response.end(JSON.stringify(charge))
  * }))
  */
-export function nodeIdempotency<Req extends NodeRequest, Res extends NodeResponse, Tx>(
-	engine: IdempotencyEngine<Tx, NoInfer<Req>>,
+export function nodeIdempotency<Raw extends NodeRequest, Req extends Raw, Res extends NodeResponse, Tx>(
+	engine: IdempotencyEngine<Tx, Raw>,
 	handler: IdempotentNodeHandler<Req, Res, Tx>,
 ): (request: Req, response: Res) => Promise<void> {
 	return async (request, response) => {

@@ -6,6 +6,7 @@
 import { CircuitOpenError } from '../../core/errors/errors.ts'
 import { randomUuid } from '../../core/runtime/system.ts'
 import { builtinModule } from '../../sql/node-modules.ts'
+import { isLambda } from './platform.ts'
 
 interface FileSystem {
 	readFileSync(path: string, encoding: 'utf8'): string
@@ -67,11 +68,12 @@ export class ClaimTokens {
 
 /**
  * The boot and the namespace in which a process id is unique, and the host name, because virtual machines
- * that were cloned with their memory have the same boot. Empty where the system does not tell, and on Deno,
- * which would ask for a permission.
+ * that were cloned with their memory have the same boot. Empty where the system does not tell, on Deno, which
+ * would ask for a permission, and on AWS Lambda, where nothing documented distinguishes the machines of two
+ * environments: the process of a request that runs in one must not look like an ended process in another.
  */
 function machineName(): string {
-	if ('Deno' in globalThis) return ''
+	if ('Deno' in globalThis || isLambda()) return ''
 	try {
 		const files = builtinModule<FileSystem>('node:fs')
 		if (!files) return ''

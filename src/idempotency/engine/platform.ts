@@ -13,10 +13,11 @@ export const isWorkers = (): boolean =>
 	'WebSocketPair' in globalThis || (globalThis as Globals).navigator?.userAgent === 'Cloudflare-Workers'
 
 /**
- * False on Cloudflare Workers, and on AWS Lambda, which stops a process between requests: a query would
- * break. Deno asks the user before a program reads a variable, and does not run on Lambda by itself.
+ * True on AWS Lambda. Deno asks the user before a program reads a variable, and does not run on Lambda by
+ * itself.
  */
-export function hasLastingTimers(): boolean {
-	if (isWorkers()) return false
-	return 'Deno' in globalThis || !(globalThis as Globals).process?.env?.['AWS_LAMBDA_FUNCTION_NAME']
-}
+export const isLambda = (): boolean =>
+	!('Deno' in globalThis) && Boolean((globalThis as Globals).process?.env?.['AWS_LAMBDA_FUNCTION_NAME'])
+
+/** False on Cloudflare Workers, and on AWS Lambda, which stops a process between requests: a query would break. */
+export const hasLastingTimers = (): boolean => !isWorkers() && !isLambda()

@@ -118,8 +118,40 @@ test('raw has the annotated type, and the engine fits only adapters that pass it
 	honoIdempotency(expressEngine)
 	// @ts-expect-error: a Fastify request is not a web request.
 	fetchIdempotency(fastifyEngine, () => new Response())
-	// @ts-expect-error: the handler of another platform.
-	fetchIdempotency(fetchEngine, (request: Request) => new Response(request.url))
+	// The handler takes any request, principal does not.
+	const handle = fetchIdempotency(fetchEngine, (request: Request) => new Response(request.url))
+	expectTypeOf(handle).parameters.toEqualTypeOf<[PlatformRequest]>()
+})
+
+test('a handler gets the request that principal gets, also if only some of its parameters are annotated', () => {
+	const engine = idempotency({
+		store: memoryIdempotencyStore(),
+		principal: ({ raw }: IdempotencyRequest<PlatformRequest>) => raw.user,
+	})
+	const respond = fetchIdempotency(engine, (request, context, env: { readonly region: string }) => {
+		expectTypeOf(request).toEqualTypeOf<PlatformRequest>()
+		return new Response(env.region, { status: context.isProtected ? 201 : 200 })
+	})
+	expectTypeOf(respond).parameters.toEqualTypeOf<[PlatformRequest, { readonly region: string }]>()
+
+	const anyEngine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+	const handle = fetchIdempotency(anyEngine, (request: PlatformRequest, { step }) =>
+		step('user', () => request.user).then((user) => new Response(user)),
+	)
+	expectTypeOf(handle).parameters.toEqualTypeOf<[PlatformRequest]>()
+
+	interface UserRequest extends IncomingMessage {
+		readonly user?: string
+	}
+	const nodeEngine = idempotency({
+		store: memoryIdempotencyStore(),
+		principal: ({ raw }: IdempotencyRequest<UserRequest>) => raw.user,
+	})
+	const listener = nodeIdempotency(nodeEngine, (request, response: ServerResponse, { step }) => {
+		expectTypeOf(request).toEqualTypeOf<UserRequest>()
+		return step('end', () => response.end() && null)
+	})
+	expectTypeOf(listener).parameters.toEqualTypeOf<[UserRequest, ServerResponse]>()
 })
 
 test('the context has the type of the transaction', () => {

@@ -5,7 +5,10 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ClaimTokens } from '../../../src/idempotency/engine/claim-tokens.ts'
 import { end, guard } from '../../guard/guard.ts'
 
-afterEach(() => vi.unstubAllGlobals())
+afterEach(() => {
+	vi.unstubAllGlobals()
+	vi.unstubAllEnvs()
+})
 
 const tokens = new ClaimTokens()
 const [machine = '', ownPid, unique] = tokens.next().split('/')
@@ -62,4 +65,12 @@ test('no process counts as ended if the machine is unknown', () => {
 	const others = new ClaimTokens()
 	expect(others.next()).toMatch(/^\/\d+\/[\da-f-]{36}\.1$/)
 	expect(others.hasEnded(tokenOf(2 ** 22 - 1))).toBe(false)
+})
+
+test('no process counts as ended on AWS Lambda, where environments may look like one machine', () => {
+	vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'charges')
+	const environment = new ClaimTokens()
+	expect(environment.next()).toMatch(/^\/\d+\/[\da-f-]{36}\.1$/)
+	expect(environment.hasEnded(tokenOf(2 ** 22 - 1))).toBe(false)
+	expect(environment.hasEnded(tokenOf(2 ** 22 - 1, ''))).toBe(false)
 })
