@@ -43,25 +43,14 @@ export class SharedTransactions {
 		if (!written?.isEarlier) return false
 		this.#latest.delete(tx)
 		try {
-			return runOn(tx)(this.#find, ...written.key).length > 0 && !this.#isCommitted(written.key)
+			return (
+				runOn(tx)(this.#find, ...written.key).length > 0 &&
+				this.#own.row(this.#find, ...written.key) === undefined
+			)
 		} catch {
 			// It is only a hint. The insert reports what is wrong.
 			return false
 		}
-	}
-
-	/**
-	 * Returns true if a row that `tx` sees was written by the open transaction of `tx` in an earlier turn, which
-	 * may be that of another caller.
-	 */
-	isUncommitted(tx: SqliteClient, key: RowKey): boolean {
-		// In this turn nothing else ran: the caller wrote it.
-		if (this.#latest.get(tx)?.isEarlier === false || this.#own.database === tx) return false
-		return !this.#isCommitted(key)
-	}
-
-	#isCommitted(key: RowKey): boolean {
-		return this.#own.row(this.#find, ...key) !== undefined
 	}
 
 	/** Remembers a row that was written in the open transaction of `tx`. */
