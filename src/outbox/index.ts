@@ -11,6 +11,18 @@ export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions } from './enqueue/transaction-check.ts'
 export type { OutboxEvent } from './events/outbox-events.ts'
 export type { RelayEvent } from './events/relay-events.ts'
+export {
+	InboxConflictError,
+	InboxSchemaError,
+	InboxStoreError,
+	InboxTransactionError,
+} from './inbox/errors.ts'
+export type { InboxEvent } from './inbox/events.ts'
+export { Inbox, type InboxStats } from './inbox/inbox.ts'
+export type { InboxOptions } from './inbox/inbox-options.ts'
+export { postgresInboxStore } from './inbox/store/postgres/postgres-store.ts'
+export { sqliteInboxStore } from './inbox/store/sqlite/sqlite-store.ts'
+export type { InboxStore } from './inbox/store/store.ts'
 export { InvalidMessageError, OutboxTransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
 export type {

@@ -141,6 +141,11 @@ export class PostgresExecutor implements SqlExecutor {
 		return tx.query(this.#complete(sql).text, [...values])
 	}
 
+	/** Runs a rare statement on the user's connection, not prepared: its plan fits the size that the table has now. */
+	runOnceIn(tx: SqlClient, sql: string, values: readonly SentValue[]): Promise<unknown> {
+		return tx.query(this.#complete(sql).text, [...values])
+	}
+
 	/** Runs `work` in one transaction, read committed: each statement sees what was committed before it. */
 	transaction<T>(work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
 		return this.#guard(() => this.#transact(work))

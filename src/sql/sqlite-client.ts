@@ -47,6 +47,17 @@ function rowsOf(statement: Statement, params: readonly SqlParam[]): readonly unk
 	return NO_ROWS
 }
 
+/** Returns whether a transaction is open, for clients that do not expose it, such as `node:sqlite` before Node 22.16. A plain BEGIN takes no lock, and fails only in a transaction. */
+export function isOpen(run: RunStatement): boolean {
+	try {
+		run('BEGIN')
+	} catch {
+		return true
+	}
+	run('ROLLBACK')
+	return false
+}
+
 const BEGIN_IMMEDIATE =
 	"Another connection, such as a relay or a heartbeat, is writing. Open your connection with new DatabaseSync(file, { timeout: 5_000 }) and start with 'BEGIN IMMEDIATE' (better-sqlite3: db.transaction(fn).immediate()), so that it waits."
 const STALE_SNAPSHOT =

@@ -2,7 +2,7 @@
  * Reads the state of a user's transaction from the client object, without a query: a query in a foreign
  * transaction costs a round trip, and aborts the transaction when it fails.
  */
-import { isPGlite, type Queryable } from './clients.ts'
+import { isPGlite, type Queryable, type SqlClient } from './clients.ts'
 
 /** Properties of a `pg` client or pool, `node:sqlite`, `better-sqlite3` and PGlite; each may be missing. */
 interface ClientProperties {
@@ -57,4 +57,14 @@ function readState(tx: Queryable): TransactionState {
 export function serverStatus(tx: Queryable): unknown {
 	const { getTransactionStatus } = tx as ClientProperties
 	return typeof getTransactionStatus === 'function' ? getTransactionStatus.call(tx) : undefined
+}
+
+/** Returns whether a transaction is open on a client of PostgreSQL; undefined if the client does not expose it. False without a client. */
+export function isInTransaction(tx: SqlClient | undefined): boolean | undefined {
+	if (tx === undefined) return false
+	const { rollback, transaction } = tx as { rollback?: unknown; transaction?: unknown }
+	// A PGlite transaction is an object of its own.
+	if (typeof rollback === 'function' && transaction === undefined) return true
+	const state = transactionState(tx)
+	return state === 'unknown' ? undefined : state === 'open'
 }

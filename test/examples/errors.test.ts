@@ -20,11 +20,11 @@ const ON_CONSOLE: readonly Printed[] = [
 	['grpc/grpc-js/channel-retries.ts', 1, 'Retries in the channel'],
 	['grpc/grpc-js/channel-watch.ts', 1, 'Call without interceptor'],
 	['http/server/responses.ts', 2, 'A request handler failed'],
-	['idempotency/engine/purge-schedule.ts', 1, 'Expired keys not deleted'],
 	['idempotency/engine/setup-errors.ts', 1, 'Idempotency store not set up'],
 	['outbox/outbox-options.ts', 1, 'Message outside a transaction', 'Shared SQLite transaction'],
-	['outbox/store/sqlite/sqlite-store.ts', 1, 'Two copies of SQLite'],
 	['sql/postgres-options.ts', 1, 'Pooler loses prepared statements'],
+	['sql/purge-schedule.ts', 1, 'Expired keys not deleted'],
+	['sql/two-copies.ts', 1, 'Two copies of SQLite'],
 	['telemetry/observe/report.ts', 2, 'Telemetry problem'],
 ]
 

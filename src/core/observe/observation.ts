@@ -1,5 +1,5 @@
 /**
- * The one way to look at what runs: policies, clients, relays, outboxes and idempotency engines are
+ * The one way to look at what runs: policies, clients, relays, outboxes, inboxes and idempotency engines are
  * `Observable`, and their `Observation` offers events, calls, stats and members. Telemetry, `lint` and
  * `skipDelays` need no import of the subpath that an object comes from, and it may come from another copy of
  * the package. Decision 0046 explains the design.
@@ -10,7 +10,7 @@ import type { Around, ObservationLevel } from './observer.ts'
 
 /**
  * What `observe` of `yaoki/telemetry` accepts: policies, pipelines, clients, `resilientFetch` functions,
- * interceptors, relays, outboxes and idempotency engines.
+ * interceptors, relays, outboxes, inboxes and idempotency engines.
  */
 export interface Observable {
 	/** What telemetry reads; not for programs. The tilde sorts it behind the names that a program uses. */
@@ -18,7 +18,7 @@ export interface Observable {
 }
 
 /** What can be observed. */
-export type ObservedKind = 'policy' | 'http' | 'relay' | 'outbox' | 'idempotency'
+export type ObservedKind = 'policy' | 'http' | 'relay' | 'outbox' | 'inbox' | 'idempotency'
 
 /** What an observable object offers. */
 export interface Observation {
@@ -27,7 +27,7 @@ export interface Observation {
 	readonly identity?: object
 	/** The origin of the base URL, for clients that have one. */
 	readonly origin?: string | undefined
-	/** The events of an outbox, a relay or an idempotency engine. */
+	/** The events of an outbox, an inbox, a relay or an idempotency engine. */
 	readonly events?: ObservedEvents
 	/**
 	 * The calls of a policy or a client, with the events of its policies. Calls `attach` with every pipeline,

@@ -80,7 +80,7 @@ const retryAfter = (error: unknown, { retryAfterMs }: Classification): number | 
 	retryAfterMs ?? (isErrorLike(error) ? askedWaitMs(error, systemRuntime) : undefined)
 
 /** Jitter on top of the wait: a share of it, and at least this range. */
-const JITTER_FACTOR = 0.25
+export const RETRY_AFTER_JITTER = 0.25
 const MIN_JITTER_MS = 100
 
 /**
@@ -88,4 +88,4 @@ const MIN_JITTER_MS = 100
  * callers for the same wait; without jitter they would return together.
  */
 export const addRetryAfterJitter = (waitMs: number, source: RandomSource): number =>
-	waitMs + source.random() * Math.max(MIN_JITTER_MS, waitMs * JITTER_FACTOR)
+	waitMs + source.random() * Math.max(MIN_JITTER_MS, waitMs * RETRY_AFTER_JITTER)

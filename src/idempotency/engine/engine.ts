@@ -8,6 +8,7 @@ import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { Inspectable, InspectableObservation } from '../../core/observe/inspection.ts'
 import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { PurgeSchedule } from '../../sql/purge-schedule.ts'
 import { type IdempotencyIdentity, identityHash } from '../key/identity.ts'
 import type { UnstoredResponse } from '../response/unstored-responses.ts'
 import type { IdempotencyClaimResult, StoredKey, StoredResponse } from '../store/store.ts'
@@ -20,7 +21,6 @@ import type { IdempotencyListener } from './events.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
-import { PurgeSchedule } from './purge-schedule.ts'
 import { type IdempotencyRunOptions, runFunction } from './run-function.ts'
 import { RunningClaims } from './running-claims.ts'
 import { isRunning, SharedWaits } from './shared-waits.ts'
@@ -75,7 +75,14 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 		this.#runtime = this.settings.runtime
 		this.#guardedStore = new GuardedStore(this.settings)
 		this.#reports = new EventReports(this.settings.name, this.#runtime)
-		this.#purges = new PurgeSchedule(this.settings, () => this.stats.storeCircuit === 'closed')
+		const { name, store, purgeEveryMs: everyMs, runtime } = this.settings
+		this.#purges = new PurgeSchedule({
+			everyMs,
+			runtime,
+			purge: (limit) => store.purge(limit, true),
+			mayRun: () => this.stats.storeCircuit === 'closed',
+			problem: `idempotency engine "${name}" could not delete expired keys`,
+		})
 		this.#waits = new SharedWaits(this.#runtime, ({ claim }) => void this.claims.tryRelease(claim))
 		this.claims = new RunningClaims(this.settings, this.#guardedStore, this.#reports, (claim) =>
 			this.#waits.wake(waitKey(claim.ref.id, claim.fingerprint)),

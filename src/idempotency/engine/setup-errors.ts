@@ -7,7 +7,7 @@
  */
 import { classify } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
-import { printOnce } from './print-once.ts'
+import { printOnce } from '../../core/options/print-once.ts'
 
 export const isSetupError = (error: unknown): boolean =>
 	safeGet(error, 'code') === 'YAOKI_IDEMPOTENCY_SCHEMA' || classify(error).kind === 'permanent'

@@ -20,7 +20,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
 /** Control characters except tab. */
 const CONTROL = /[^\t\P{Cc}\x80-\x9f]/u
 
-const isStorable = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text)
+export const isStorable = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text)
 
 /** Returns the value if it is a non-empty string that can be stored in `maxBytes`. */
 export function checkText(ref: MessageRef, field: string, value: unknown, maxBytes: number): string {

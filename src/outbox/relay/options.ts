@@ -28,6 +28,7 @@ import type {
 } from '../destinations/destination.ts'
 import type { RelayListener } from '../events/relay-events.ts'
 import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
+import { DEFAULT_MAX_RETRY_AFTER_MS, DEFAULT_TIMEOUT_MS } from './defaults.ts'
 
 /** Options of `new Relay`, beside `destinations`. */
 export interface RelayOptions {
@@ -103,11 +104,11 @@ const RELAY_SCHEMA: OptionSchema = {
 	maxConcurrentTotal: [1, 1e6, 1_000],
 	batchSize: [1, 10_000, 2_000],
 	leaseMs: [50, MAX_NUMBER, 60_000],
-	timeoutMs: [1, MAX_NUMBER, 30_000],
+	timeoutMs: [1, MAX_NUMBER, DEFAULT_TIMEOUT_MS],
 	pollMs: [1, MAX_NUMBER, 1_000],
 	maxCrashes: [1, MAX_NUMBER, 5],
 	rampUpMs: [0, MAX_NUMBER, 10_000],
-	maxRetryAfterMs: [0, MAX_NUMBER, 3_600_000],
+	maxRetryAfterMs: [0, MAX_NUMBER, DEFAULT_MAX_RETRY_AFTER_MS],
 	onEvent: 'function',
 	runtime: 'any',
 }

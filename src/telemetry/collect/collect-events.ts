@@ -3,6 +3,7 @@ import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { OutboxEvent } from '../../outbox/events/outbox-events.ts'
 import type { RelayEvent } from '../../outbox/events/relay-events.ts'
+import type { InboxEvent } from '../../outbox/inbox/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 
@@ -80,6 +81,27 @@ export function countMessages(metrics: MetricSet, source: ObservedSource): (even
 		for (const topic of Object.keys(known.topics)) enqueued.get(service, topic).add(known.topics[topic] ?? 0)
 		if (known.duplicates > 0)
 			metrics.counter('yaoki_outbox_duplicate_messages_total').get(service).add(known.duplicates)
+	}
+}
+
+const INBOX_RESULTS: Readonly<Record<InboxEvent['type'], string>> = {
+	inbox_processed: 'processed',
+	inbox_duplicate: 'duplicate',
+	inbox_conflict: 'conflict',
+	inbox_failed: 'failed',
+}
+
+/** Returns the function that counts the messages of an inbox. */
+export function collectInboxEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
+	return (event) => {
+		const known = event as InboxEvent
+		const service = source.serviceOf(event)
+		metrics.counter('yaoki_inbox_messages_total').get(service, INBOX_RESULTS[known.type]).add(1)
+		if (known.type === 'inbox_processed' || known.type === 'inbox_failed')
+			metrics
+				.histogram('yaoki_inbox_processing_duration_seconds')
+				.get(service)
+				.record(known.durationMs / 1_000)
 	}
 }
 

@@ -4,7 +4,13 @@ import { MetricSet, type SeriesCreator } from '../metrics/metric-set.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import { collectCalls } from './collect-calls.ts'
-import { countEvents, countMessages, IDEMPOTENCY_EVENTS, POLICY_EVENTS } from './collect-events.ts'
+import {
+	collectInboxEvents,
+	countEvents,
+	countMessages,
+	IDEMPOTENCY_EVENTS,
+	POLICY_EVENTS,
+} from './collect-events.ts'
 import { collectRelayEvents } from './collect-relay-events.ts'
 import type { GaugeValues } from './gauge-values.ts'
 import { GaugeReader } from './gauges.ts'
@@ -44,6 +50,8 @@ export class MetricsCollector {
 				return { onEvent: collectRelayEvents(metrics, source), detach }
 			case 'outbox':
 				return { onEvent: countMessages(metrics, source), detach }
+			case 'inbox':
+				return { onEvent: collectInboxEvents(metrics, source), detach }
 			case 'idempotency':
 				return { onEvent: countEvents(IDEMPOTENCY_EVENTS, metrics, source), detach }
 			default:

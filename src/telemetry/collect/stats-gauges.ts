@@ -2,6 +2,7 @@
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
+import type { InboxStats } from '../../outbox/inbox/inbox.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 import { toStateValue } from './policy-gauges.ts'
@@ -13,6 +14,8 @@ export function statsGauges(source: ObservedSource, stats: unknown): Iterable<Ga
 			return httpGauges(source, stats as RequestStats)
 		case 'outbox':
 			return outboxGauges(source, stats as OutboxStats)
+		case 'inbox':
+			return inboxGauges(source, stats as InboxStats)
 		case 'idempotency':
 			return idempotencyGauges(source, stats as IdempotencyStats)
 		default:
@@ -65,6 +68,13 @@ function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<Ga
 		yield ['yaoki_outbox_oldest_age_seconds', labels, toSeconds(counts.oldestAgeMs ?? 0)]
 		yield ['yaoki_outbox_max_attempts', labels, counts.maxAttempts]
 	}
+}
+
+function* inboxGauges(source: ObservedSource, stats: InboxStats): Generator<GaugeReading> {
+	const service = source.serviceOf({ type: 'stats', emitter: source.name })
+	yield ['yaoki_inbox_marks', [service], stats.marks.count]
+	yield ['yaoki_inbox_expired_marks', [service], stats.expired.count]
+	yield ['yaoki_inbox_oldest_mark_age_seconds', [service], toSeconds(stats.oldestAgeMs ?? 0)]
 }
 
 function* idempotencyGauges(source: ObservedSource, stats: IdempotencyStats): Generator<GaugeReading> {

@@ -6,6 +6,7 @@ import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { OutboxEvent } from '../../outbox/events/outbox-events.ts'
 import type { RelayEvent } from '../../outbox/events/relay-events.ts'
+import type { InboxEvent } from '../../outbox/inbox/events.ts'
 
 /** The levels of log lines, from the least to the most severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -13,7 +14,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
 /** The type of every event of the package. */
-export type EventType = (YaokiEvent | RelayEvent | OutboxEvent | IdempotencyEvent)['type']
+export type EventType = (YaokiEvent | RelayEvent | OutboxEvent | InboxEvent | IdempotencyEvent)['type']
 
 /** The level of an event depends on one of its fields. */
 interface LevelByField {
@@ -79,6 +80,10 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	outbox_discarded: 'info',
 	outbox_retried: 'info',
 	outbox_expired: 'info',
+	inbox_processed: 'not logged',
+	inbox_duplicate: 'debug',
+	inbox_conflict: 'debug',
+	inbox_failed: 'warn',
 	idempotency_claimed: 'not logged',
 	idempotency_replayed: 'debug',
 	idempotency_conflict: { field: 'reason', levels: { running: 'debug' }, otherwise: 'warn' },

@@ -195,6 +195,23 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		'How often handlers that exceeded their timeout occupied all slots of a destination.',
 	),
 
+	// Inboxes.
+	yaoki_inbox_messages_total: counter(
+		['service', 'result'],
+		'Messages passed to `once`, by result: processed, duplicate, conflict or failed.',
+	),
+	yaoki_inbox_processing_duration_seconds: histogram(
+		SERVICE,
+		CALL_BUCKETS,
+		'Duration of `once` for messages that were processed or failed.',
+	),
+	yaoki_inbox_marks: max(SERVICE, 'Messages that an inbox remembers. At most 10,000 are counted.'),
+	yaoki_inbox_expired_marks: max(
+		SERVICE,
+		'Messages whose retention is over and that are not deleted yet. At most 10,000 are counted.',
+	),
+	yaoki_inbox_oldest_mark_age_seconds: max(SERVICE, 'Age of the oldest message that an inbox remembers.'),
+
 	// Idempotency keys.
 	yaoki_idempotency_requests_total: counter(
 		['service', 'result'],

@@ -22,6 +22,7 @@ const CHANNEL_OF: Readonly<Record<ObservedKind, string>> = {
 	http: 'yaoki:call',
 	relay: 'yaoki:outbox',
 	outbox: 'yaoki:outbox',
+	inbox: 'yaoki:outbox',
 	idempotency: 'yaoki:idempotency',
 }
 
@@ -30,7 +31,7 @@ const CIRCUIT_CHANGES: ReadonlySet<string> = /* @__PURE__ */ new Set(['state_cha
 /**
  * Creates an exporter for `observe` that publishes to the channels of `node:diagnostics_channel`: the end of
  * every call and the events of calls to `yaoki:call`, changes of circuits to `yaoki:circuit`, events of
- * outboxes and relays to `yaoki:outbox`, and events of idempotency engines to `yaoki:idempotency`. A channel
+ * outboxes, inboxes and relays to `yaoki:outbox`, and events of idempotency engines to `yaoki:idempotency`. A channel
  * without subscribers gets nothing.
  *
  * @example

@@ -1,9 +1,9 @@
 /** What the adapters for fetch handlers and Hono share: options, and the description of a request. */
 import { YaokiError } from '../../../core/errors/errors.ts'
 import { checkNames, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
+import { isWorkers } from '../../../core/runtime/platform.ts'
 import type { Exchange } from '../../engine/admit.ts'
 import { bodyConsumedError, IdempotencyRequestTooLargeError } from '../../engine/errors.ts'
-import { isWorkers } from '../../engine/platform.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
 
 /**

@@ -9,19 +9,16 @@
  * first locks destination and key until the transaction ends: the next transaction gets its number after the
  * commit of the previous one.
  *
- * Most client objects show whether a transaction is open. Behind others only PostgreSQL knows, and no
- * function of it says so: `now() <> statement_timestamp()` is also true outside a transaction, because a
- * statement with parameters is several protocol messages and the first one starts the clock. But a
- * transaction that has written has an id before this statement writes, so the statement writes only then.
- * Without an id it leaves a setting that lasts until the end of the transaction and is repeated if the
- * setting is still there: a second round trip, only if the message is the first write of its transaction.
+ * Most client objects show whether a transaction is open. Behind others only PostgreSQL knows, and the statement
+ * asks it (transaction-question.ts).
  */
 import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { numberList, oneTextPerShape, textList, uuidList, type Value } from '../../../sql/postgres-values.ts'
-import { transactionState } from '../../../sql/transaction-state.ts'
+import { inOpenTransaction, transactionSql } from '../../../sql/transaction-question.ts'
+import { isInTransaction } from '../../../sql/transaction-state.ts'
 import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
 import type { InsertOptions } from '../store.ts'
@@ -56,13 +53,6 @@ const BATCH = `
 	select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, E'\\x01'), $6::text[],
 		$7::bigint[], $8::bigint[], $9::int[], $10::text[]) with ordinality
 	as given(id, topic, destination, key, payload, headers, not_before, expires_at, max_retries, dedupe_key, position)`
-
-/** `is_open` in a transaction that has written, or that has the setting $12. Makes $13 the setting until the end of the transaction. */
-const TRANSACTION = `
-transaction as materialized (
-	select pg_current_xact_id_if_assigned() is not null or current_setting('yaoki.transaction', true) = $12::text as is_open,
-		set_config('yaoki.transaction', $13::text, true) as setting
-),`
 
 /** The number of groups of keys, and of keys that a statement locks one by one. */
 const MAX_LOCKS = 64
@@ -136,7 +126,7 @@ const insertSql = oneTextPerShape((shape: InsertShape): string => {
 	// Values of one message can be repeated in the text; arrays are read once.
 	const isRepeated = isConditional || (!isOne && (locksKeys || hasDedupeKeys))
 	const start = `
-with${isConditional ? TRANSACTION : ''}
+with${isConditional ? transactionSql('$12', '$13') : ''}
 given as ${isRepeated ? '' : 'not '}materialized (${
 		isConditional ? `select * from (${source}) given where (select is_open from transaction)` : source
 	}
@@ -197,19 +187,17 @@ const isOneNow = (
 const duplicatesOf = (skipped: readonly Skipped[]): ReadonlyMap<string, string> =>
 	new Map(skipped.flatMap(({ id, by }) => (id !== null && by !== null ? [[id, by]] : [])))
 
-/** Tries twice, because the first try may only leave the setting. No setting is named 'none'. */
 async function insertIfOpen(
 	run: Run,
 	sql: string,
 	values: readonly Value[],
 	setting: string,
 ): Promise<InsertResult> {
-	for (const expected of ['none', setting]) {
-		const skipped = await run<Skipped>(sql, [...values, expected, setting])
-		if (skipped.some(({ id }) => id === null))
-			return { duplicates: duplicatesOf(skipped), isInTransaction: true }
-	}
-	return { duplicates: new Map(), isInTransaction: false }
+	const skipped = await inOpenTransaction(setting, async (expected) => {
+		const rows = await run<Skipped>(sql, [...values, expected, setting])
+		return rows.some(({ id }) => id === null) ? rows : undefined
+	})
+	return { duplicates: duplicatesOf(skipped ?? []), isInTransaction: skipped !== undefined }
 }
 
 /** Returns one array per column. */
@@ -256,13 +244,3 @@ const unreadable = (problem: string, advice: string): OutboxStoreError =>
 		problem,
 		`${advice} The message may have been written, so roll your transaction back.`,
 	)
-
-/** Returns undefined if the client does not expose its transaction state. */
-function isInTransaction(tx: SqlClient | undefined): boolean | undefined {
-	if (tx === undefined) return false
-	const { rollback, transaction } = tx as { rollback?: unknown; transaction?: unknown }
-	// A PGlite transaction is an object of its own.
-	if (typeof rollback === 'function' && transaction === undefined) return true
-	const state = transactionState(tx)
-	return state === 'unknown' ? undefined : state === 'open'
-}

@@ -5,7 +5,7 @@
  * includes the messages.
  */
 import type { SqliteClient } from '../../../sql/clients.ts'
-import { type RunStatement, runOn, userBusyHint } from '../../../sql/sqlite-client.ts'
+import { isOpen, type RunStatement, runOn, userBusyHint } from '../../../sql/sqlite-client.ts'
 import type { SqliteConnection, SqlValue } from '../../../sql/sqlite-connection.ts'
 import { isBusy } from '../../../sql/sqlite-errors.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
@@ -104,17 +104,6 @@ function insertAll(
 		rollBack(run)
 		throw error
 	}
-}
-
-/** For clients that do not expose it, such as `node:sqlite` before Node 22.16. A plain BEGIN takes no lock, and fails only in a transaction. */
-function isOpen(run: RunStatement): boolean {
-	try {
-		run('BEGIN')
-	} catch {
-		return true
-	}
-	run('ROLLBACK')
-	return false
 }
 
 function rollBack(run: RunStatement): void {

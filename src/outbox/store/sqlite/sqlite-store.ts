@@ -6,12 +6,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
-import { type BetterSqliteDatabase, isBetterSqlite } from '../../../sql/better-sqlite.ts'
+import type { BetterSqliteDatabase } from '../../../sql/better-sqlite.ts'
 import { isSqliteClient, type SqliteDatabase } from '../../../sql/clients.ts'
 import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { NO_NODE_SQLITE, openBetterSqlite, openNodeSqlite } from '../../../sql/open-sqlite.ts'
+import { SharedTransactions } from '../../../sql/shared-transactions.ts'
 import type { RunStatement } from '../../../sql/sqlite-client.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { twoCopiesCheck } from '../../../sql/two-copies.ts'
 import { OutboxStoreError } from '../errors.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
@@ -25,7 +27,6 @@ import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
 import { MIGRATIONS, migrate, OUTBOX_CLOCK, schemaVersion } from './schema.ts'
 import { renew, settle } from './settle.ts'
-import { SharedTransactions } from './shared-transactions.ts'
 import { stats } from './stats.ts'
 
 /** Options of `sqliteOutboxStore`. `file` is required. */
@@ -63,9 +64,6 @@ function openDatabase(file: string): SqliteDatabase {
 	if (database) return database
 	throw new OutboxStoreError(`open ${file}`, 'this runtime has no node:sqlite', NO_NODE_SQLITE)
 }
-
-const TWO_COPIES =
-	"yaoki: tx is a connection of better-sqlite3, and the outbox has the file open with node:sqlite. Two copies of SQLite in one process do not see each other's locks and can damage the file. Create the store with sqliteOutboxStore({ file, open: (file) => new Database(file) }). This warning is printed once."
 
 /** The actions complete "Cannot ..." in errors. */
 const READS = {
@@ -144,20 +142,17 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 		testClock ?? (() => clock.now()),
 	)
 	const executor = new SqliteExecutor(connection, file, runtime, testClock ? undefined : clock)
-	const shared = new SharedTransactions(connection)
-	let hasWarned = false
+	const shared = new SharedTransactions(connection, 'SELECT 1 FROM yaoki_outbox WHERE id = ?1')
+	const checkCopies = twoCopiesCheck(connection, 'outbox', open)
 	const stops = new Set<() => void>()
 	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
 		if (!isSqliteClient(tx)) throw new OutboxStoreError('enqueue', 'tx is not an SQLite connection')
-		if (!open && !hasWarned && connection.isOpen && isBetterSqlite(tx)) {
-			hasWarned = true
-			console.warn(TWO_COPIES)
-		}
+		checkCopies(tx)
 		try {
 			const isShared = shared.isShared(tx)
 			const inserted = insertInto(tx, rows, connection.now(), options)
 			const last = rows.findLast(({ id }) => !inserted.duplicates.has(id))
-			if (last && inserted.isInTransaction) shared.record(tx, last.id)
+			if (last && inserted.isInTransaction) shared.record(tx, [last.id])
 			return isShared ? { ...inserted, isShared } : inserted
 		} catch (error) {
 			throw executor.explain('enqueue in your transaction', error, tx)

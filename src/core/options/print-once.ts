@@ -1,4 +1,4 @@
-import { safeMessage } from '../../core/classify/safe-get.ts'
+import { safeMessage } from '../classify/safe-get.ts'
 
 /** Errors of some kinds contain a value that is never the same. */
 const MAX_MESSAGES = 10

@@ -1,0 +1,127 @@
+/**
+ * Writes a mark in the user's transaction, in one statement. A second transaction with the same message waits in
+ * the unique index until the first one ends: then the message is a duplicate, or the mark is written because the
+ * first one was rolled back. To reject instead of waiting, the statement first tries a lock of the message that
+ * lasts until the end of the transaction.
+ */
+import { rowsOfClient } from '../../../../sql/client-rows.ts'
+import type { SqlClient } from '../../../../sql/clients.ts'
+import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
+import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
+import { inOpenTransaction, transactionSql } from '../../../../sql/transaction-question.ts'
+import { isInTransaction } from '../../../../sql/transaction-state.ts'
+import { MAX_TIME } from '../../../store/stored-values.ts'
+import { InboxStoreError } from '../../errors.ts'
+import type { MarkResult, NewMark } from '../store.ts'
+import { explainInTransaction } from './schema.ts'
+
+interface MarkShape {
+	readonly rejectsConflict: boolean
+	/** Writes nothing outside a transaction. */
+	readonly isConditional: boolean
+}
+
+/** Separates the parts of what is hashed. */
+const LOCK =
+	"pg_try_advisory_xact_lock(hashtextextended('yaoki inbox {s}' || E'\\x1f' || $1::text || E'\\x1f' || $2::text, 0))"
+
+/** $4: retention. */
+const WRITE = `
+insert into {s}.inbox (inbox, message_id, token, processed_at, expires_at)
+select $1::text, $2::text, $3::bigint, clock.ms, least(clock.ms + $4::bigint, ${MAX_TIME})
+from (select {now} as ms) clock`
+
+const DO_NOTHING = `
+on conflict do nothing returning 1 as marked`
+
+/** Returns one row: whether a transaction is open, whether the message is free, whether the mark was written. */
+const markSql = oneTextPerShape(({ rejectsConflict, isConditional }: MarkShape): string => {
+	const open = isConditional ? '(select is_open from transaction)' : 'true'
+	return `
+with${isConditional ? transactionSql('$5', '$6') : ''}
+turn as materialized (select ${rejectsConflict ? `case when ${open} then ${LOCK} end` : open} as is_mine),
+written as (${WRITE} cross join turn where turn.is_mine${DO_NOTHING}
+)
+select ${open} as "isOpen", turn.is_mine as "isMine", exists (select from written) as "isMarked" from turn`
+})
+
+const SIMPLE = `${WRITE}${DO_NOTHING}`
+
+interface MarkRow {
+	readonly isOpen: boolean
+	readonly isMine: boolean | null
+	readonly isMarked: boolean
+}
+
+type Run = <Row>(sql: string, values: readonly SentValue[]) => Promise<readonly Row[]>
+
+export async function writeMark(
+	executor: PostgresExecutor,
+	tx: SqlClient,
+	mark: NewMark,
+): Promise<MarkResult> {
+	const isOpen = isInTransaction(tx)
+	if (isOpen === false) return 'outside-transaction'
+	const run = runnerFor(executor, tx)
+	const result = await (isOpen ? markInOpen(run, mark) : markIfOpen(run, mark))
+	return result === 'marked' && (await hasEnded(tx)) ? 'ended' : result
+}
+
+async function markInOpen(run: Run, mark: NewMark): Promise<MarkResult> {
+	const { rejectsConflict } = mark
+	// The most common case, as a plain insert.
+	if (!rejectsConflict) return (await run(SIMPLE, valuesOf(mark))).length > 0 ? 'marked' : 'duplicate'
+	const [row] = await run<MarkRow>(markSql({ rejectsConflict, isConditional: false }), valuesOf(mark))
+	return toResult(row)
+}
+
+async function markIfOpen(run: Run, mark: NewMark): Promise<MarkResult> {
+	const sql = markSql({ rejectsConflict: mark.rejectsConflict, isConditional: true })
+	const setting = `inbox ${mark.token}`
+	const found = await inOpenTransaction(setting, async (expected) => {
+		const [row] = await run<MarkRow>(sql, [...valuesOf(mark), expected, setting])
+		return row?.isOpen ? row : undefined
+	})
+	return found ? toResult(found) : 'outside-transaction'
+}
+
+function toResult(row: MarkRow | undefined): MarkResult {
+	if (row?.isMarked) return 'marked'
+	return row?.isMine ? 'duplicate' : 'conflict'
+}
+
+const valuesOf = ({ inbox, messageId, token, retentionMs }: NewMark): SentValue[] => [
+	inbox,
+	messageId,
+	token,
+	Math.min(Math.ceil(retentionMs), MAX_TIME),
+]
+
+/**
+ * Returns true if the transaction has ended since the mark was written, because its owner did not wait for `once`.
+ * A `pg` client then has a statement in flight already, and only after that one it shows its state.
+ */
+async function hasEnded(tx: SqlClient): Promise<boolean> {
+	const { readyForQuery } = tx as { readonly readyForQuery?: unknown }
+	if (readyForQuery === false) await tx.query('select 1')
+	return isInTransaction(tx) === false
+}
+
+/** $3: token. */
+export const UNMARK = `
+delete from {s}.inbox where inbox = $1::text and message_id = $2::text and token = $3::bigint`
+
+export const unmarkValues = ({ inbox, messageId, token }: NewMark) => [inbox, messageId, token]
+
+function runnerFor(executor: PostgresExecutor, tx: SqlClient): Run {
+	return async (sql, values) => {
+		try {
+			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
+		} catch (error) {
+			throw explainInTransaction(error)
+		}
+	}
+}
+
+const unreadable = (problem: string, advice: string): InboxStoreError =>
+	new InboxStoreError('mark a message in your transaction', problem, `${advice} Roll your transaction back.`)
