@@ -1,5 +1,13 @@
 /** Idempotency keys for servers: a repeated request gets the stored response. */
 
+export { drizzleTx } from '../sql/orms/drizzle.ts'
+export { knexTx } from '../sql/orms/knex.ts'
+export { kyselyTx } from '../sql/orms/kysely.ts'
+export { mikroOrmTx } from '../sql/orms/mikro-orm.ts'
+export { postgresJsTx } from '../sql/orms/postgres-js.ts'
+export { prismaTx } from '../sql/orms/prisma.ts'
+export { sequelizeTx } from '../sql/orms/sequelize.ts'
+export { typeormTx } from '../sql/orms/typeorm.ts'
 export { expressIdempotency } from './adapters/express.ts'
 export { fastifyIdempotency } from './adapters/fastify.ts'
 export { fetchIdempotency } from './adapters/fetch.ts'

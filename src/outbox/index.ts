@@ -4,6 +4,14 @@
  */
 
 export type { Queryable } from '../sql/clients.ts'
+export { drizzleTx } from '../sql/orms/drizzle.ts'
+export { knexTx } from '../sql/orms/knex.ts'
+export { kyselyTx } from '../sql/orms/kysely.ts'
+export { mikroOrmTx } from '../sql/orms/mikro-orm.ts'
+export { postgresJsTx } from '../sql/orms/postgres-js.ts'
+export { prismaTx } from '../sql/orms/prisma.ts'
+export { sequelizeTx } from '../sql/orms/sequelize.ts'
+export { typeormTx } from '../sql/orms/typeorm.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
 export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'

@@ -65,9 +65,9 @@ export const isSqliteClient = (tx: Queryable): tx is SqliteClient =>
 
 /** What a store expects as the transaction of the user, in errors. */
 export const POSTGRES_TX =
-	'an object with query(text, values), such as a pg client, PGlite or a PGlite transaction'
+	'an object with query(text, values), such as a pg client, PGlite, a PGlite transaction, or what prismaTx(tx) and the functions for other ORMs return'
 export const SQLITE_TX =
-	'an object with prepare(sql), such as a DatabaseSync of node:sqlite or a Database of better-sqlite3'
+	'an object with prepare(sql), such as a DatabaseSync of node:sqlite, a Database of better-sqlite3, or what drizzleTx(tx) returns'
 
 /** A statement that `pg` prepares once per connection under its name. */
 interface NamedQuery {

@@ -1,9 +1,21 @@
 /** Classifies PostgreSQL errors by SQLSTATE. Most errors pass through unchanged, because the classifier knows them. */
 
+/** Where drivers and ORMs keep the SQLSTATE. */
+interface DatabaseError {
+	readonly code?: unknown
+	/** Sequelize. */
+	readonly original?: { readonly code?: unknown } | null
+	/** Prisma, whose own codes have five characters too. */
+	readonly meta?: {
+		readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } }
+	}
+}
+
 /** Returns the SQLSTATE; '' if the server did not respond with an error. */
 export function sqlState(error: unknown): string {
-	const code: unknown = (error as { code?: unknown } | null | undefined)?.code
-	return typeof code === 'string' && code.length === 5 ? code : ''
+	const { code, original, meta } = Object(error) as DatabaseError
+	const state = meta?.driverAdapterError?.cause?.originalCode ?? original?.code ?? code
+	return typeof state === 'string' && state.length === 5 ? state : ''
 }
 
 /** Returns true for a missing table, schema or column: usually tables of another version. */
@@ -12,6 +24,9 @@ export const isMissingObject = (error: unknown): boolean =>
 
 /** Returns true for a missing table or schema, so that the version need not be looked up. */
 export const isMissingTable = (error: unknown): boolean => ['42P01', '3F000'].includes(sqlState(error))
+
+/** Returns true if a statement came without values for its parameters, or with too few. */
+export const isWithoutValues = (error: unknown): boolean => ['42P02', '08P01'].includes(sqlState(error))
 
 /** Returns true for a value that cannot be written: bad data, a violated constraint, a server limit. Retrying it unchanged cannot succeed. */
 export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
@@ -37,7 +52,8 @@ const HINTS: Readonly<Record<string, string>> = {
 	'53100': 'The disk of the database is full; nothing was written. Free some space.',
 	'53200': 'The database is out of memory.',
 	'53300': 'The database has no free connection. Reduce the pool sizes or raise max_connections.',
-	'25006': 'The database is read-only, for example a standby. Connect to the primary.',
+	'25006':
+		'The transaction or the database is read-only, for example a replica (SQLSTATE 25006). Start a transaction that may write, on the primary.',
 	'42501': 'The database user lacks privileges on the schema.',
 	'26000': 'A connection pooler dropped a prepared statement. Create the store with { prepare: false }.',
 	'42P05': 'A connection pooler mixed up prepared statements. Create the store with { prepare: false }.',

@@ -4,9 +4,9 @@
  * continues where it was. Between machines and containers the lease decides.
  */
 import { CircuitOpenError } from '../../core/errors/errors.ts'
+import { isLambda } from '../../core/runtime/platform.ts'
 import { randomUuid } from '../../core/runtime/system.ts'
 import { builtinModule } from '../../sql/node-modules.ts'
-import { isLambda } from './platform.ts'
 
 interface FileSystem {
 	readFileSync(path: string, encoding: 'utf8'): string

@@ -85,7 +85,7 @@ export class Enqueuer {
 		const required = { ...this.#insertOptions, requiresTransaction: true }
 		return this.#store.insert(rows, options.tx, required).then((inserted) => {
 			if (inserted.isInTransaction !== false) return this.#finish(rows, inserted, isBatch, options)
-			this.#transactionCheck.reportOutside()
+			this.#transactionCheck.reportOutside(options.tx)
 			return insert(this.#insertOptions)
 		})
 	}

@@ -5,6 +5,8 @@
 import { notify } from '../../core/options/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { isPGlite, POSTGRES_TX, type Queryable, SQLITE_TX, type SqliteClient } from '../../sql/clients.ts'
+import { isOrmTransaction } from '../../sql/orms/orm-transaction.ts'
+import { recognizeOrm } from '../../sql/orms/recognize.ts'
 import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
 import { OutboxTransactionError, show } from '../message/errors.ts'
 import { OutboxStoreError } from '../store/errors.ts'
@@ -15,7 +17,8 @@ import type { OutboxStore, SyncEnqueueStore } from '../store/store.ts'
 export interface EnqueueOptions {
 	/**
 	 * The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction,
-	 * or a database of `node:sqlite` or `better-sqlite3`.
+	 * a database of `node:sqlite` or `better-sqlite3`, or the transaction of an ORM through its function, such
+	 * as `prismaTx(tx)`.
 	 */
 	readonly tx?: Queryable | undefined
 	/** Set to true to enqueue outside a transaction on purpose: no warning, no error. Default false. */
@@ -58,9 +61,9 @@ export class TransactionCheck {
 		checkOptions(options)
 		const { tx } = options
 		if (tx !== undefined) this.#checkDatabase(tx)
-		if (this.#mode === 'allow' || options.withoutTransaction === true) return
+		if ((this.#mode === 'allow' && !isOrmTransaction(tx)) || options.withoutTransaction === true) return
 		const problem = tx === undefined ? NO_TX : outsideProblem(tx)
-		if (problem !== undefined) this.reportOutside(problem)
+		if (problem !== undefined) this.reportOutside(tx, problem)
 	}
 
 	/**
@@ -68,15 +71,16 @@ export class TransactionCheck {
 	 * the first messages if it would warn, because the question can cost a round trip.
 	 */
 	mustAskDatabase({ tx, withoutTransaction }: EnqueueOptions): boolean {
-		if (tx === undefined || withoutTransaction === true || this.#mode === 'allow' || exposesState(tx))
-			return false
+		if (tx === undefined || withoutTransaction === true) return false
+		if (isOrmTransaction(tx)) return tx.mustAsk
+		if (this.#mode === 'allow' || exposesState(tx)) return false
 		if (this.#mode === 'reject') return true
 		return !this.#hasWarned && this.#questions++ < MAX_QUESTIONS
 	}
 
-	/** Throws or warns because no transaction is open. */
-	reportOutside(problem: string = NO_TRANSACTION): void {
-		if (this.#mode === 'reject')
+	/** Throws or warns because no transaction is open. For a transaction of an ORM it always throws: it has ended. */
+	reportOutside(tx: Queryable | undefined, problem: string = NO_TRANSACTION): void {
+		if (this.#mode === 'reject' || isOrmTransaction(tx))
 			throw new OutboxTransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
 		this.#warn(problem)
 	}
@@ -116,7 +120,10 @@ export class TransactionCheck {
 		if (isObject && this.#store.accepts(tx)) return
 		const { kind } = this.#store
 		const expected = EXPECTED_TX[kind] ?? `a transaction of ${kind}`
-		const text = `Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`
+		const orm = recognizeOrm(tx, 'yaoki/outbox', kind)
+		const got = isOrmTransaction(tx) ? tx.description : show(tx)
+		const problem = orm ? `got ${got} of ${orm.name}. Pass ${orm.pass}` : `expected ${expected}, got ${got}`
+		const text = `Invalid tx for an outbox with the store ${kind}: ${problem}`
 		throw new OutboxTransactionError('wrong-database', text)
 	}
 

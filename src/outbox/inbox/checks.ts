@@ -1,6 +1,8 @@
 /** Checks the arguments of `once` before anything is written: an error of the database would abort the user's transaction. */
 import { checkNames, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { POSTGRES_TX, type Queryable, SQLITE_TX } from '../../sql/clients.ts'
+import { isOrmTransaction } from '../../sql/orms/orm-transaction.ts'
+import { recognizeOrm } from '../../sql/orms/recognize.ts'
 import { isPool, transactionState } from '../../sql/transaction-state.ts'
 import { isStorable, KEY_BYTES } from '../enqueue/fields.ts'
 import { show } from '../message/errors.ts'
@@ -35,11 +37,15 @@ export function checkTransaction(store: InboxStore, options: unknown): Queryable
 			'inbox.once was called without tx. Pass the client that has your transaction: inbox.once(messageId, { tx: client }, fn)',
 		)
 	const isObject = (typeof tx === 'object' || typeof tx === 'function') && tx !== null
-	if (!isObject || !store.accepts(tx))
-		throw new InboxTransactionError(
-			'wrong-database',
-			`Invalid tx for an inbox with the store ${store.kind}: expected ${EXPECTED[store.kind]}, got ${show(tx)}`,
-		)
+	if (!isObject || !store.accepts(tx)) {
+		const orm = recognizeOrm(tx, 'yaoki/outbox', store.kind)
+		const got = isOrmTransaction(tx) ? tx.description : show(tx)
+		const problem = orm
+			? `got ${got} of ${orm.name}. Pass ${orm.pass}`
+			: `expected ${EXPECTED[store.kind]}, got ${got}`
+		const text = `Invalid tx for an inbox with the store ${store.kind}: ${problem}`
+		throw new InboxTransactionError('wrong-database', text)
+	}
 	if (isPool(tx) && transactionState(tx) === 'none')
 		throw outside(
 			'tx is a pool, which has no transaction because each query may use another connection. Pass one client of it: const client = await pool.connect()',

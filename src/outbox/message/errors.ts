@@ -53,8 +53,8 @@ export class OutboxTransactionError extends YaokiError {
 	override readonly name = 'OutboxTransactionError'
 	readonly reason: 'outside-transaction' | 'wrong-database'
 
-	constructor(reason: OutboxTransactionError['reason'], message: string) {
-		super('YAOKI_OUTBOX_TRANSACTION', message)
+	constructor(reason: OutboxTransactionError['reason'], message: string, options?: ErrorOptions) {
+		super('YAOKI_OUTBOX_TRANSACTION', message, options)
 		this.reason = reason
 	}
 }

@@ -1,7 +1,6 @@
 /** Keys in PostgreSQL (13 and later) or PGlite, by the same SQL. Every operation is one statement. */
 
 import { checkNames, readOptions } from '../../../core/options/schema.ts'
-import { rowsOfClient } from '../../../sql/client-rows.ts'
 import {
 	isPGlite,
 	isSqlClient,
@@ -25,10 +24,9 @@ import {
 	postgresSchemaVersion,
 } from '../../../sql/schema/postgres-migrations.ts'
 import { encodeResponse, encodeStep, type KeyColumns, toStoredKey, wholeMs } from '../encoded.ts'
-import { IdempotencyStoreError } from '../errors.ts'
 import { checkUserTransaction, type SqlIdempotencyStore } from '../sql-store.ts'
-import type { IdempotencyClaimRef, StoredResponse } from '../store.ts'
 import { claim, RecentIds, repeatedly } from './claim.ts'
+import { COMPLETE, completeOn, completion, completionValues, HELD } from './completion.ts'
 import { explainError, IDEMPOTENCY_TABLES } from './schema.ts'
 
 /** The store that `postgresIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
@@ -36,25 +34,12 @@ export interface PostgresIdempotencyStore<Tx = unknown> extends SqlIdempotencySt
 	readonly kind: 'postgres'
 }
 
-/** The claim of the parameters $1 and $2 still holds the key. */
-const HELD = "where id = $1::text and token = $2::text and state = 'running' and expires_at > {now}"
-
 const HEARTBEAT = `
 update {s}.idempotency_keys set lease_until = {now} + $3::bigint, expires_at = {now} + $3::bigint + (expires_at - lease_until) ${HELD}
 returning 1`
 
 const SAVE_STEP = `
 update {s}.idempotency_keys set steps = coalesce(steps, '') || $3::text ${HELD} returning 1`
-
-/** Steps are of no use after the response. */
-const completion = (where: string, at: number): string => `
-update {s}.idempotency_keys set
-	state = case when $${at}::int is null then 'unstored' else 'completed' end,
-	status = $${at}::int, headers = $${at + 1}::text, body = $${at + 2}::bytea, steps = null,
-	completed_at = {now}, expires_at = {now} + $${at + 3}::bigint
-${where} returning 1`
-
-const COMPLETE = completion(HELD, 3)
 
 /** One statement that either deletes or updates: a row has steps or it has none. */
 const release = (where: string): string => `
@@ -95,9 +80,6 @@ from (select {now} as now, * from {s}.idempotency_keys where id = $1::text) k wh
 /** Columns that `pg` returns as texts. */
 const TIMES = ['leaseLeftMs', 'createdAt', 'completedAt', 'expiresAt'] as const
 
-/** Columns of a completion without a stored response. */
-const UNSTORED = [null, null, null] as const
-
 /**
  * Creates a store of idempotency keys in PostgreSQL, through a `pg` pool or a PGlite database. Create its
  * table with `await store.migrate()`.
@@ -122,9 +104,6 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		repeatedly(() => executor.runAtAnyLevel<Row>(sql, values))
 	const write = async (sql: string, values: readonly SentValue[]): Promise<boolean> =>
 		(await rows(sql, values)).length > 0
-	const completeOn = async (tx: SqlClient, ...args: Parameters<typeof completionValues>): Promise<boolean> =>
-		rowsOfClient(await executor.runIn(tx, COMPLETE, completionValues(...args)), unreadable).length > 0
-
 	return {
 		kind: 'postgres',
 		migrations: postgresMigrations(IDEMPOTENCY_TABLES, schema),
@@ -144,13 +123,15 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		delete: (id, isForced = false) => write(DELETE, [id, isForced]),
 		async transaction(run) {
 			const runIn = (tx: SqlClient) =>
-				run(tx as Tx, (ref, response, retentionMs) => completeOn(tx, ref, response, retentionMs))
+				run(tx as Tx, (ref, response, retentionMs) =>
+					completeOn(executor, tx, completionValues(ref, response, retentionMs)),
+				)
 			if (isPGlite(client)) return client.transaction(runIn)
 			return inPgTransaction(client.connect(), 'begin', runIn)
 		},
 		async completeIn(tx, ref, response, retentionMs) {
-			checkUserTransaction(tx, isSqlClient, POSTGRES_TX)
-			return completeOn(tx, ref, response, retentionMs)
+			checkUserTransaction(tx, isSqlClient, POSTGRES_TX, 'postgres')
+			return completeOn(executor, tx, completionValues(ref, response, retentionMs))
 		},
 		async purge(limit, isExclusive = false) {
 			return (await executor.bounded.run(PURGE, [limit, isExclusive])).length
@@ -163,15 +144,6 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		async close() {},
 	}
 }
-
-const completionValues = (
-	{ id, token }: IdempotencyClaimRef,
-	response: StoredResponse | undefined,
-	retentionMs: number,
-): SentValue[] => [id, token, ...(response ? encodeResponse(response) : UNSTORED), wholeMs(retentionMs)]
-
-const unreadable = (problem: string, advice: string): IdempotencyStoreError =>
-	new IdempotencyStoreError(problem, advice)
 
 /** Options of `postgresIdempotencyStore`. `client` is required: a `Pool` of `pg`, or a PGlite database. */
 export interface PostgresIdempotencyStoreOptions<Client extends PgPool | PGliteLike = PgPool | PGliteLike> {

@@ -117,7 +117,7 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 				}),
 			),
 		completeIn(tx, ref, response, retentionMs) {
-			checkUserTransaction(tx, isSqliteClient, SQLITE_TX)
+			checkUserTransaction(tx, isSqliteClient, SQLITE_TX, 'sqlite')
 			try {
 				return completeOn(runOn(tx), own.now(), ref, response, retentionMs)
 			} catch (error) {

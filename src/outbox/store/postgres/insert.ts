@@ -14,11 +14,14 @@
  */
 import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
-import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
+import { isCertainlyOpen, isTransactionClosed } from '../../../sql/orms/orm-transaction.ts'
+import { recognizeOrm } from '../../../sql/orms/recognize.ts'
+import { isMissingObject, isMissingTable, isWithoutValues } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { numberList, oneTextPerShape, textList, uuidList, type Value } from '../../../sql/postgres-values.ts'
 import { inOpenTransaction, transactionSql } from '../../../sql/transaction-question.ts'
 import { isInTransaction } from '../../../sql/transaction-state.ts'
+import { OutboxTransactionError, show } from '../../message/errors.ts'
 import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
 import type { InsertOptions } from '../store.ts'
@@ -156,7 +159,7 @@ export async function insert(
 	options: InsertOptions = {},
 ): Promise<InsertResult> {
 	const { dedupeForMs = DEFAULT_DEDUPE_FOR_MS, lockKeys = true, requiresTransaction = false } = options
-	const isOpen = requiresTransaction && tx !== undefined ? isInTransaction(tx) : true
+	const isOpen = requiresTransaction && tx !== undefined ? isCertainlyOpen(tx) : true
 	const [first] = rows
 	if (isOpen === false || first === undefined)
 		return { duplicates: new Map(), isInTransaction: isInTransaction(tx) }
@@ -227,6 +230,7 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 		try {
 			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
 		} catch (error) {
+			checkTx(tx, error)
 			if (isMissingTable(error)) throw new OutboxSchemaError(0, NEEDED_VERSION)
 			if (!isMissingObject(error)) throw withHint(error)
 			throw new OutboxStoreError(
@@ -236,6 +240,17 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 			)
 		}
 	}
+}
+
+/** Throws if the error means that `tx` cannot be used: its transaction has ended, or it only looks like a client. */
+function checkTx(tx: SqlClient, cause: unknown): void {
+	if (isTransactionClosed(cause))
+		throw new OutboxTransactionError('outside-transaction', cause.message, { cause })
+	// An ORM's method `query` takes something else than values.
+	const orm = isWithoutValues(cause) ? recognizeOrm(tx, 'yaoki/outbox', 'postgres') : undefined
+	if (orm === undefined) return
+	const text = `Invalid tx for an outbox with the store postgres: got ${show(tx)} of ${orm.name}. Pass ${orm.pass}`
+	throw new OutboxTransactionError('wrong-database', text, { cause })
 }
 
 const unreadable = (problem: string, advice: string): OutboxStoreError =>

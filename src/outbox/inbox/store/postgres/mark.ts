@@ -6,6 +6,7 @@
  */
 import { rowsOfClient } from '../../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../../sql/clients.ts'
+import { isCertainlyOpen } from '../../../../sql/orms/orm-transaction.ts'
 import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
 import { inOpenTransaction, transactionSql } from '../../../../sql/transaction-question.ts'
@@ -60,7 +61,7 @@ export async function writeMark(
 	tx: SqlClient,
 	mark: NewMark,
 ): Promise<MarkResult> {
-	const isOpen = isInTransaction(tx)
+	const isOpen = isCertainlyOpen(tx)
 	if (isOpen === false) return 'outside-transaction'
 	const run = runnerFor(executor, tx)
 	const result = await (isOpen ? markInOpen(run, mark) : markIfOpen(run, mark))
