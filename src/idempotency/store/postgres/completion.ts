@@ -91,7 +91,9 @@ const unreadable = (problem: string, advice: string): IdempotencyStoreError =>
 function explainTxError(tx: SqlClient, error: unknown): unknown {
 	if (isTransactionClosed(error))
 		return outsideTransactionError('the transaction of an ORM that has ended', error)
-	const orm = isWithoutValues(error) ? recognizeOrm(tx, 'yaoki/idempotency', 'postgres') : undefined
+	// An ORM's method `query` may take no values, or return rows in another shape.
+	const isOther = isWithoutValues(error) || error instanceof IdempotencyStoreError
+	const orm = isOther ? recognizeOrm(tx, 'yaoki/idempotency', 'postgres') : undefined
 	if (orm) return invalidTx(tx, orm.pass, error)
 	if (isMissingTable(error)) return new IdempotencySchemaError(0, neededVersion(IDEMPOTENCY_TABLES))
 	const hint = postgresHint(error)
