@@ -10,6 +10,7 @@ const open = (url: string) =>
 const manager: Orm = {
 	name: 'TypeORM',
 	function: 'typeormTx',
+	ownIsClient: true,
 	async open(url) {
 		const source = await open(url)
 		return {

@@ -21,6 +21,8 @@ export interface Orm {
 	readonly name: string
 	/** The function of the package. */
 	readonly function: string
+	/** True if an outbox also takes what the ORM passes to its callback. */
+	readonly ownIsClient?: boolean
 	open(url: string): OrmDatabase | Promise<OrmDatabase>
 	/** Calls the function with what has no transaction: the ORM's object itself. */
 	readonly misuses: readonly ((database: OrmDatabase) => unknown)[]

@@ -8,7 +8,7 @@ import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isOrmTransaction, isTransactionClosed } from '../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../sql/orms/recognize.ts'
-import { isMissingTable, isWithoutValues, postgresHint } from '../../../sql/postgres-errors.ts'
+import { isMissingTable, isWithoutValues, plainReadOnlyError, postgresHint } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import type { SentValue } from '../../../sql/postgres-values.ts'
 import { neededVersion } from '../../../sql/schema/migration.ts'
@@ -97,7 +97,7 @@ function explainTxError(tx: SqlClient, error: unknown): unknown {
 	if (orm) return invalidTx(tx, orm.pass, error)
 	if (isMissingTable(error)) return new IdempotencySchemaError(0, neededVersion(IDEMPOTENCY_TABLES))
 	const hint = postgresHint(error)
-	return hint === undefined ? error : new IdempotencyStoreError(error, hint)
+	return hint === undefined ? error : new IdempotencyStoreError(plainReadOnlyError(error, 'UPDATE'), hint)
 }
 
 const invalidTx = (tx: SqlClient, pass: string, cause: unknown): InvalidOptionError =>
