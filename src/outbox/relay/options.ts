@@ -26,6 +26,7 @@ import type {
 	RelayCircuitBreakerOptions,
 	RelayRetryOptions,
 } from '../destinations/destination.ts'
+import { DESTINATION_SCHEMA } from '../destinations/destination-schema.ts'
 import type { RelayListener } from '../events/relay-events.ts'
 import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
 
@@ -113,17 +114,6 @@ const RELAY_SCHEMA: OptionSchema = {
 }
 
 type Limits = 'maxConcurrent' | 'maxConcurrentAllRelays' | 'timeoutMs'
-
-const DESTINATION_SCHEMA: OptionSchema = {
-	deliver: 'function',
-	maxConcurrent: [1, 1e6, 0],
-	maxConcurrentAllRelays: [1, 1e6, Infinity],
-	rate: 'any',
-	timeoutMs: [1, MAX_NUMBER, 0],
-	retry: 'any',
-	circuitBreaker: 'any',
-	order: 'any',
-}
 
 const RATE_SCHEMA: OptionSchema = {
 	limit: [1, 1e6, 0],
