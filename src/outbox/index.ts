@@ -5,6 +5,8 @@
 
 export type { Queryable } from '../sql/clients.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
+export { type BatchDestinationOptions, batchDestination } from './destinations/batch-destination.ts'
+export type { BatchReport } from './destinations/batch-report.ts'
 export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'

@@ -88,7 +88,10 @@ export interface OrderOptions {
 
 /** Options of one destination. The defaults are the relay's. */
 export interface DestinationOptions {
-	/** Maximum number of messages in flight per relay. Default: the relay's `maxConcurrent`. */
+	/**
+	 * Maximum number of messages in flight per relay; a batch counts as one. Default: the relay's
+	 * `maxConcurrent`.
+	 */
 	readonly maxConcurrent?: number | undefined
 	/** Maximum number of messages in flight over all relays. Default: no limit. */
 	readonly maxConcurrentAllRelays?: number | undefined

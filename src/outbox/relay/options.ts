@@ -17,6 +17,7 @@ import {
 import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { type BatchSettings, batchOf } from '../destinations/batch-destination.ts'
 import type {
 	Destination,
 	DestinationOptions,
@@ -41,9 +42,9 @@ export interface RelayOptions {
 	 * failures, for about 1 s (with jitter), growing to 5 minutes.
 	 */
 	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
-	/** Maximum number of messages in flight per destination. Default 16. */
+	/** Maximum number of messages in flight per destination; a batch counts as one. Default 16. */
 	readonly maxConcurrent?: number | undefined
-	/** Maximum number of messages in flight in total. Default 1,000. */
+	/** Maximum number of messages in flight in total; a batch counts as one. Default 1,000. */
 	readonly maxConcurrentTotal?: number | undefined
 	/** Maximum number of messages per claim and destination. Default 2,000. */
 	readonly batchSize?: number | undefined
@@ -78,6 +79,8 @@ export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 
 export interface DestinationSettings {
 	readonly deliver: MessageHandler
+	/** Undefined if each call gets one message. */
+	readonly batch: BatchSettings | undefined
 	readonly maxConcurrent: number
 	/** Infinity without a limit. */
 	readonly maxConcurrentAllRelays: number
@@ -179,6 +182,7 @@ export function readDestination(
 	return {
 		// The relay passes it only messages of its destination, as its type requires.
 		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as MessageHandler,
+		batch: batchOf(typeof given === 'function' ? given : given.deliver),
 		maxConcurrent: settings.maxConcurrent || relay.maxConcurrent,
 		maxConcurrentAllRelays: settings.maxConcurrentAllRelays,
 		rate: own.rate === undefined ? undefined : readRate(`${path}.rate`, own.rate),
