@@ -6,7 +6,7 @@
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import type { Message } from '../message/message.ts'
 import { type BatchReport, readReport } from './batch-report.ts'
-import type { Destination, DestinationOptions, MessageHandler } from './destination.ts'
+import type { DestinationOf, DestinationOptions, MessageHandler } from './destination.ts'
 import { COMMON_SCHEMA } from './destination-schema.ts'
 
 /** The abort signal of a call. */
@@ -72,7 +72,7 @@ const BATCH: unique symbol = Symbol('yaoki.batch')
  */
 export function batchDestination<M extends Message = Message>(
 	options: BatchDestinationOptions<M>,
-): Destination<M> {
+): DestinationOf<M> {
 	if (Object(options) !== options) invalidOption('options', options, 'an object with deliver')
 	checkNames(options, SCHEMA, 'batchDestination')
 	if (options.deliver === undefined)

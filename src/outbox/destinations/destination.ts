@@ -142,6 +142,12 @@ export interface Destination<M extends Message = Message> extends DestinationOpt
 }
 
 /**
+ * A destination as functions return it. Unlike the interface it is compared member by member, so that a
+ * destination for declared payloads fits an outbox without topics, as a handler does.
+ */
+export type DestinationOf<M extends Message> = DestinationOptions & { readonly deliver: MessageHandler<M> }
+
+/**
  * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with
  * Retry-After. Unlike other 409s it is transient. It has no `cause`, because the status of the cause would be
  * classified as permanent.

@@ -10,7 +10,7 @@ import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { untilAbort } from '../../http/request/attempt-hooks.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
-import { type Destination, type DestinationOptions, OutboxInProgressError } from './destination.ts'
+import { type DestinationOf, type DestinationOptions, OutboxInProgressError } from './destination.ts'
 import { COMMON_SCHEMA } from './destination-schema.ts'
 import { type HeaderRecord, isHeaderRecord, requestHeaders } from './message-headers.ts'
 
@@ -83,7 +83,7 @@ const HEADERS = 'an object with string values'
  */
 export function httpDestination<M extends Message = Message>(
 	options: HttpDestinationOptions<M>,
-): Destination<M> {
+): DestinationOf<M> {
 	const { url, headers, dispatcher, fetch, method, ...settings } = readHttpDestination(options)
 	const client = createClient(fetch)
 	const extra = dispatcher && { dispatcher }
