@@ -1,6 +1,6 @@
 /**
  * Reads the rows that a client of the user returned. `pg` and most others return `{ rows }`, TypeORM's
- * manager an array of rows, and for an UPDATE the rows and their number. Anything else is an error immediately: it would be mistaken for an empty result.
+ * manager an array of rows. Anything else is an error immediately: it would be mistaken for an empty result.
  */
 
 const MAX_LISTED_KEYS = 5
@@ -12,11 +12,7 @@ export function rowsOfClient<Row>(
 ): readonly Row[] {
 	const { rows } = Object(result) as { readonly rows?: unknown }
 	if (Array.isArray(rows)) return rows
-	if (Array.isArray(result)) {
-		if (result.every(isRow)) return result
-		const [updated, count] = result
-		if (result.length === 2 && Array.isArray(updated) && typeof count === 'number') return updated
-	}
+	if (Array.isArray(result) && result.every(isRow)) return result
 	throw fail(
 		`query(text, values) of tx returned ${describe(result)}, expected { rows } or an array of rows`,
 		'Pass a client of pg, or wrap yours: { query: async (text, values) => ({ rows: await ... }) }.',

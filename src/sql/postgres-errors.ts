@@ -48,12 +48,23 @@ export const isDuplicateStatement = (error: unknown): boolean => sqlState(error)
 export const isLostStatement = (error: unknown): boolean =>
 	isMissingStatement(error) || isDuplicateStatement(error)
 
+const READ_ONLY = '25006'
+
+/**
+ * Returns the error that PostgreSQL has for a plain `statement` in a read-only transaction, for all ORMs alike: some
+ * put their text before it, and a common table expression is reported as a SELECT. Other errors are returned as they are.
+ */
+export function plainReadOnlyError(error: unknown, statement: 'INSERT' | 'UPDATE'): unknown {
+	if (sqlState(error) !== READ_ONLY) return error
+	const text = `cannot execute ${statement} in a read-only transaction (SQLSTATE ${READ_ONLY})`
+	return Object.assign(new Error(text, { cause: error }), { code: READ_ONLY })
+}
+
 const HINTS: Readonly<Record<string, string>> = {
 	'53100': 'The disk of the database is full; nothing was written. Free some space.',
 	'53200': 'The database is out of memory.',
 	'53300': 'The database has no free connection. Reduce the pool sizes or raise max_connections.',
-	'25006':
-		'The transaction or the database is read-only, for example a replica (SQLSTATE 25006). Start a transaction that may write, on the primary.',
+	[READ_ONLY]: 'Start a transaction that may write, on the primary and not on a replica.',
 	'42501': 'The database user lacks privileges on the schema.',
 	'26000': 'A connection pooler dropped a prepared statement. Create the store with { prepare: false }.',
 	'42P05': 'A connection pooler mixed up prepared statements. Create the store with { prepare: false }.',

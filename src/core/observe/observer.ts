@@ -70,7 +70,7 @@ export interface CallEnd {
 }
 
 /** What `around` runs. */
-export type AroundInfo = CallInfo | AttemptInfo | EnqueueInfo | DeliveryInfo
+export type AroundInfo = CallInfo | AttemptInfo | EnqueueInfo | DeliveryInfo | BatchInfo
 
 /** A whole call. Its end is reported by `onCallEnd`, with the same object. */
 export interface CallInfo {
@@ -127,4 +127,12 @@ export interface DeliveryInfo {
 	readonly attempt: number
 	/** The headers that were stored with the message. */
 	readonly headers: Readonly<Record<string, string>>
+}
+
+/** A relay delivers several messages in one call. `next` returns a promise. */
+export interface BatchInfo {
+	readonly type: 'batch'
+	readonly relay: string
+	readonly destination: string
+	readonly deliveries: readonly DeliveryInfo[]
 }

@@ -88,7 +88,10 @@ export interface OrderOptions {
 
 /** Options of one destination. The defaults are the relay's. */
 export interface DestinationOptions {
-	/** Maximum number of messages in flight per relay. Default: the relay's `maxConcurrent`. */
+	/**
+	 * Maximum number of messages in flight per relay; a batch counts as one. Default: the relay's
+	 * `maxConcurrent`.
+	 */
 	readonly maxConcurrent?: number | undefined
 	/** Maximum number of messages in flight over all relays. Default: no limit. */
 	readonly maxConcurrentAllRelays?: number | undefined
@@ -137,6 +140,12 @@ export type RelayCircuitBreakerOptions = Pick<
 export interface Destination<M extends Message = Message> extends DestinationOptions {
 	readonly deliver: MessageHandler<M>
 }
+
+/**
+ * A destination as functions return it. Unlike the interface it is compared member by member, so that a
+ * destination for declared payloads fits an outbox without topics, as a handler does.
+ */
+export type DestinationOf<M extends Message> = DestinationOptions & { readonly deliver: MessageHandler<M> }
 
 /**
  * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with

@@ -1,35 +1,80 @@
 /**
- * Sends a message's payload by POST, with one attempt of the HTTP client. Retries, breaker and limits are the
+ * Sends a message's payload over HTTP, with one attempt of the HTTP client. Retries, breaker and limits are the
  * relay's: they are shared by all relays and survive a restart, and two layers of retries would multiply.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { permanent } from '../../core/classify/permanent.ts'
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
 import { urlForMessage } from '../../http/origin/origin-parser.ts'
+import { untilAbort } from '../../http/request/attempt-hooks.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
-import { type Destination, type DestinationOptions, OutboxInProgressError } from './destination.ts'
+import { type DestinationOf, type DestinationOptions, OutboxInProgressError } from './destination.ts'
+import { COMMON_SCHEMA } from './destination-schema.ts'
+import { type HeaderRecord, isHeaderRecord, requestHeaders } from './message-headers.ts'
 
 /** Options of `httpDestination`. `url` is required. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
-	/** The URL, or a function of the message that returns it. */
-	readonly url: string | URL | ((message: M) => string | URL)
+	/** The URL, or a function of the message that returns it or a promise of it. */
+	readonly url: string | URL | ((message: M) => string | URL | Promise<string | URL>)
 	/**
-	 * Headers of every request, or a function of the message that returns them. They override the message's
-	 * headers.
+	 * Headers of every request, or a function that returns them or a promise of them. It gets the message and
+	 * the body as it is sent, byte for byte, for example to sign it. They override the message's headers.
 	 */
 	readonly headers?:
-		| Readonly<Record<string, string>>
-		| ((message: M) => Readonly<Record<string, string>>)
+		| HeaderRecord
+		| ((message: M, body: Uint8Array<ArrayBuffer>) => HeaderRecord | Promise<HeaderRecord>)
 		| undefined
+	/** The method of the requests. Default `'POST'`. */
+	readonly method?: Method | undefined
+	/**
+	 * An `Agent` or another dispatcher of undici that sends the requests, for example with a client certificate.
+	 * Needs `fetch`, the one of the same version of undici. Default: the dispatcher of `fetch`.
+	 */
+	readonly dispatcher?: Dispatcher | undefined
 	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
-	readonly fetch?: typeof fetch | undefined
+	readonly fetch?: SendRequest | undefined
 }
 
+type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** A dispatcher of any version of undici. */
+type Dispatcher = { dispatch(options: never, handler: never): boolean }
+
 /**
- * Creates a destination of a `Relay` that sends each message as a POST with its payload as JSON. A 2xx status
- * means sent; Retry-After is honored, redirects are not followed. The message id is the `Idempotency-Key`,
- * the same for every attempt, so that the receiver can detect duplicates. Topic and key are percent-encoded,
- * as are header values with characters outside Latin-1.
+ * The part of `fetch` that is used: the types of the global one and of undici's do not fit each other. The
+ * parameters of a method are bivariant, so both fit this one.
+ */
+type SendRequest = {
+	send(
+		url: string,
+		init: {
+			method: string
+			headers: Record<string, string>
+			body: Uint8Array<ArrayBuffer>
+			redirect: 'manual'
+			signal: AbortSignal
+		},
+	): Promise<{ readonly status: number; readonly headers: { get(name: string): string | null } }>
+}['send']
+
+const SCHEMA: OptionSchema = {
+	url: 'any',
+	headers: 'any',
+	method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+	dispatcher: 'any',
+	fetch: 'function',
+	...COMMON_SCHEMA,
+}
+
+const HEADERS = 'an object with string values'
+
+/**
+ * Creates a destination of a `Relay` that sends each message as a request with its payload as JSON. A 2xx
+ * status means sent; Retry-After is honored, redirects are not followed. The message id is the
+ * `Idempotency-Key`, the same for every attempt, so that the receiver can detect duplicates. Topic and key are
+ * percent-encoded, as are header values with characters outside Latin-1.
  *
  * @example
  * const relay = new Relay(outbox, {
@@ -38,37 +83,28 @@ export interface HttpDestinationOptions<M extends Message = Message> extends Des
  */
 export function httpDestination<M extends Message = Message>(
 	options: HttpDestinationOptions<M>,
-): Destination<M> {
-	if (Object(options) !== options) invalidOption('options', options, 'an object with a url')
-	const { url, headers, fetch, ...settings } = options
-	if (typeof url !== 'function') checkUrl(url)
-	const expected = 'an object with string values, or a function of the message that returns one'
-	if (headers !== undefined && typeof headers !== 'function' && Object(headers) !== headers)
-		invalidOption('headers', headers, expected)
-	const client = new ResilientHttpClient({
-		maxRetries: 0,
-		circuitBreaker: false,
-		bulkhead: false,
-		budget: false,
-		honorRateLimit: false,
-		// The relay honors Retry-After: waiting here would count towards the handler's timeout.
-		maxRetryAfterMs: 0,
-		longRetryAfter: 'clamp',
-		// The relay's timeout applies.
-		timeout: Infinity,
-		fetch,
-	})
+): DestinationOf<M> {
+	const { url, headers, dispatcher, fetch, method, ...settings } = readHttpDestination(options)
+	const client = createClient(fetch)
+	const extra = dispatcher && { dispatcher }
 	return {
 		...settings,
 		async deliver(message, { signal }) {
-			const own = typeof headers === 'function' ? headers(message) : headers
-			const request = client.request(typeof url === 'function' ? url(message) : url, {
-				method: 'POST',
-				body: JSON.stringify(message.payload),
+			const target = typeof url === 'function' ? await untilAbort(signal, () => url(message)) : url
+			if (typeof url === 'function') checkTarget(target)
+			const body = new TextEncoder().encode(JSON.stringify(message.payload))
+			const own =
+				typeof headers === 'function' ? await untilAbort(signal, () => headers(message, body)) : headers
+			if (typeof headers === 'function' && !isHeaderRecord(own))
+				invalidOption('headers(message, body)', own, HEADERS)
+			const request = client.request(target, {
+				method,
+				body,
 				headers: requestHeaders(message, own),
 				// A followed redirect may turn the POST into a GET, which returns 200 and loses the message.
 				redirect: 'manual',
 				signal,
+				...extra,
 			})
 			const response = await request.catch((error: unknown) => {
 				throw error instanceof HttpStatusError && isInProgressError(error)
@@ -81,39 +117,57 @@ export function httpDestination<M extends Message = Message>(
 	}
 }
 
-function requestHeaders(message: Message, own?: Readonly<Record<string, string>>): Record<string, string> {
-	return {
-		'content-type': 'application/json',
-		'x-message-topic': encodeURIComponent(message.topic),
-		...keyHeaders(message),
-		...toLowerCase(message.headers),
-		...toLowerCase(own ?? {}),
-		'idempotency-key': message.id,
-	}
+/** Returns the options with the method that is used. */
+function readHttpDestination<M extends Message>(
+	options: HttpDestinationOptions<M>,
+): HttpDestinationOptions<M> & { readonly method: string } {
+	if (Object(options) !== options) invalidOption('options', options, 'an object with a url')
+	checkNames(options, SCHEMA, 'httpDestination')
+	const { method } = readOptions<{ readonly method: Method }>(options, SCHEMA)
+	const { url, headers, dispatcher, fetch } = options
+	if (typeof url !== 'function') checkUrl('url', url)
+	if (headers !== undefined && typeof headers !== 'function' && !isHeaderRecord(headers))
+		invalidOption('headers', headers, `${HEADERS}, or a function of message and body that returns one`)
+	if (dispatcher !== undefined && typeof dispatcher?.dispatch !== 'function')
+		invalidOption('dispatcher', dispatcher, 'a dispatcher of undici, such as new Agent()')
+	// The global `fetch` may be of another version, whose dispatchers have other handlers.
+	if (dispatcher && !fetch)
+		invalidOption('fetch', fetch, 'the fetch of the undici package that the dispatcher is of')
+	return { ...options, method }
 }
 
-/** Positions of messages without a key say nothing about their order. */
-const keyHeaders = ({ key, sequence }: Message): Record<string, string> =>
-	key === undefined
-		? {}
-		: { 'x-message-key': encodeURIComponent(key), 'x-message-sequence': String(sequence) }
+function createClient(fetch: SendRequest | undefined): ResilientHttpClient {
+	return new ResilientHttpClient({
+		maxRetries: 0,
+		circuitBreaker: false,
+		bulkhead: false,
+		budget: false,
+		honorRateLimit: false,
+		// The relay honors Retry-After: waiting here would count towards the handler's timeout.
+		maxRetryAfterMs: 0,
+		longRetryAfter: 'clamp',
+		// The relay's timeout applies.
+		timeout: Infinity,
+		// The client calls it with no more than what the type says.
+		fetch: fetch as typeof globalThis.fetch | undefined,
+	})
+}
 
-/** Lower-cased, because `fetch` would send two headers that differ only in case. */
-const toLowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encodeValue(value)]))
-
-/** Encodes values outside Latin-1, which `fetch` rejects. */
-const encodeValue = (value: string): string =>
-	BEYOND_LATIN_1.test(value) ? encodeURIComponent(value) : value
-
-const BEYOND_LATIN_1 = /[^\0-\xff]/
-
-function checkUrl(url: unknown): void {
+function checkUrl(option: string, url: unknown): asserts url is string | URL {
 	const text = String(url)
 	if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-		invalidOption('url', url, 'an http or https URL, or a function of the message that returns one')
+		invalidOption(option, url, 'an http or https URL, or a function of the message that returns one')
 	const { username, password } = new URL(text)
 	// Every delivery would fail. The value is shown without them.
 	if (username || password)
-		invalidOption('url', urlForMessage(text), 'a URL without credentials; send them in a header')
+		invalidOption(option, urlForMessage(text), 'a URL without credentials; send them in a header')
+}
+
+/** Another attempt would get the same URL, so the error is permanent. */
+function checkTarget(url: unknown): asserts url is string | URL {
+	try {
+		checkUrl('url(message)', url)
+	} catch (error) {
+		throw error instanceof InvalidOptionError ? permanent(error) : error
+	}
 }

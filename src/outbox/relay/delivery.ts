@@ -13,6 +13,7 @@ import type { DeliveryContext, MessageHandler } from '../destinations/destinatio
 import type { RelayEvent, ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
+import type { Batch } from './batch.ts'
 
 /**
  * The lease of a message expired while its handler ran: another relay may be sending the message. It is
@@ -41,7 +42,31 @@ export class RelayStoppedError extends YaokiError {
 	}
 }
 
-export class Delivery implements TimeoutEntry {
+/** The AbortSignal of a handler, created when the handler reads it. */
+export class HandlerSignal {
+	#controller: AbortController | undefined
+	#abortReason: unknown
+
+	get signal(): AbortSignal {
+		this.#controller ??= new AbortController()
+		if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
+		return this.#controller.signal
+	}
+
+	abort(reason: unknown): void {
+		this.#abortReason ??= reason
+		this.#controller?.abort(this.#abortReason)
+	}
+
+	/** Returns true if the handler failed because the relay aborted it while stopping. */
+	isStoppedBy(error: unknown): boolean {
+		const reason = this.#abortReason
+		if (!(reason instanceof RelayStoppedError)) return false
+		return error === reason || safeGet(error, 'cause') === reason || safeGet(error, 'name') === 'AbortError'
+	}
+}
+
+export class Delivery extends HandlerSignal implements TimeoutEntry {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
 	startedAt: number | undefined
@@ -62,36 +87,36 @@ export class Delivery implements TimeoutEntry {
 	releaseReason: ReleaseReason = 'paused'
 	/** What the handler threw, for events. */
 	error: unknown
-	#controller: AbortController | undefined
-	#abortReason: unknown
+	/** The call that it shares with other messages. It has the timeout and the signal. */
+	batch: Batch | undefined
+	/** Equal for the messages of a divided batch that are sent together again. */
+	division: object | undefined
 	readonly #onTimeout: (delivery: Delivery) => void
 
 	constructor(row: ClaimedRow, leaseUntil: number, onTimeout: (delivery: Delivery) => void) {
+		super()
 		this.row = row
 		this.leaseUntil = leaseUntil
 		this.#onTimeout = onTimeout
 	}
 
-	get signal(): AbortSignal {
-		this.#controller ??= new AbortController()
-		if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
-		return this.#controller.signal
+	override abort(reason: unknown): void {
+		if (this.batch) this.batch.abortOne(this, reason)
+		else super.abort(reason)
 	}
 
-	abort(reason: unknown): void {
-		this.#abortReason ??= reason
-		this.#controller?.abort(this.#abortReason)
+	override isStoppedBy(error: unknown): boolean {
+		return this.batch ? this.batch.isStoppedBy(error) : super.isStoppedBy(error)
 	}
 
 	expire(): void {
 		this.#onTimeout(this)
 	}
 
-	/** Returns true if the handler failed because the relay aborted it while stopping. */
-	isStoppedBy(error: unknown): boolean {
-		const reason = this.#abortReason
-		if (!(reason instanceof RelayStoppedError)) return false
-		return error === reason || safeGet(error, 'cause') === reason || safeGet(error, 'name') === 'AbortError'
+	/** Ends the timeout of its call. */
+	endTimeout(): void {
+		const call = this.batch ?? this
+		call.list?.remove(call)
 	}
 }
 
@@ -133,7 +158,7 @@ function callHandler(deliver: MessageHandler, delivery: Delivery): Promise<unkno
 }
 
 /** Returns what observers see of a delivery. */
-const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
+export const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
 	type: 'delivery',
 	relay,
 	destination: row.destination,
@@ -150,7 +175,7 @@ const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
 	},
 })
 
-function toMessage(row: ClaimedRow): Message {
+export function toMessage(row: ClaimedRow): Message {
 	const { headers, expiresAt } = row
 	try {
 		return {

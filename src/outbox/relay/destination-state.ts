@@ -7,6 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { findTimeoutList, type TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { Destination, MessageHandler } from '../destinations/destination.ts'
 import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
+import type { Batch } from './batch.ts'
 import type { Delivery } from './delivery.ts'
 import { KeyRuns } from './key-runs.ts'
 import { LocalBreaker } from './local-breaker.ts'
@@ -26,6 +27,9 @@ const MAX_KEYS_WITH_RUNS = 32
 /** Up to this many messages in flight, a scan skips the messages of their keys. */
 const MAX_HELD_KEYS = 64
 
+/** More permits cannot exist. */
+const MAX_IN_FLIGHT = 1e6
+
 export class DestinationState {
 	readonly destination: string
 	readonly settings: DestinationSettings
@@ -36,6 +40,8 @@ export class DestinationState {
 	/** Claimed and not started, in reverse order. */
 	queued: Delivery[] = []
 	readonly inFlight: Set<Delivery> = new Set()
+	/** The calls in flight, if a call gets several messages. */
+	readonly batches: Set<Batch> = new Set()
 	/** Claimed, and waiting for an earlier message of their key. */
 	readonly runs: KeyRuns<Delivery> = new KeyRuns()
 	/** Keys whose first message was settled, so that the next one can be claimed. */
@@ -50,6 +56,7 @@ export class DestinationState {
 	#sampledAt: number
 	#finishedPerMs = 0
 	#wasHung = false
+	#hasWarned = false
 
 	constructor(destination: string, settings: DestinationSettings, relay: RelaySettings) {
 		this.destination = destination
@@ -69,18 +76,33 @@ export class DestinationState {
 		return this.waiting === 0 && this.inFlight.size === 0
 	}
 
+	/** Maximum number of messages per call of the handler. A probe must not risk more than one. */
+	get perCall(): number {
+		const { batch } = this.settings
+		return batch === undefined || this.breaker.isProbing ? 1 : batch.maxMessages
+	}
+
+	/** Maximum number of messages in flight, if nothing else limits it. */
+	get maxInFlight(): number {
+		const { maxConcurrent, batch } = this.settings
+		return Math.min(MAX_IN_FLIGHT, maxConcurrent * (batch?.maxMessages ?? 1))
+	}
+
+	/** Returns how many messages may be started now. Slots are counted in calls, permits in messages. */
 	capacity(now: number): number {
-		return this.#limit(now) - this.inFlight.size
+		const slots = this.#slots(now) - this.#calls.size
+		return Math.min(slots * this.perCall, this.#permitsAt(now) - this.inFlight.size)
 	}
 
 	/** Returns true if a slot is free for a probe; handlers that hang since before the outage keep theirs. */
 	canProbe(now: number): boolean {
-		return this.inFlight.size < this.#maxSlots(now)
+		return this.#calls.size < this.settings.maxConcurrent && this.inFlight.size < this.#permitsAt(now)
 	}
 
 	/** Returns true if a slot is free once all handlers that do not hang have ended. */
 	hasSlotWhenDrained(now: number): boolean {
-		return this.#countHung() < this.#maxSlots(now)
+		const { maxConcurrent } = this.settings
+		return countSettled(this.#calls) < maxConcurrent && countSettled(this.inFlight) < this.#permitsAt(now)
 	}
 
 	timeouts(): TimeoutList {
@@ -108,7 +130,7 @@ export class DestinationState {
 
 	/** Returns the number of hung handlers if they have just come to occupy all slots; otherwise 0. */
 	newlyHung(): number {
-		const hung = this.#countHung()
+		const hung = countSettled(this.#calls)
 		const wasHung = this.#wasHung
 		this.#wasHung = hung >= this.settings.maxConcurrent
 		return this.#wasHung && !wasHung ? hung : 0
@@ -141,11 +163,32 @@ export class DestinationState {
 		return next !== undefined
 	}
 
+	/** Queues the messages of a batch that failed as the next to start, in two calls. */
+	requeueInHalves(deliveries: readonly Delivery[]): void {
+		const half = (deliveries.length + 1) >> 1
+		for (const part of [deliveries.slice(half), deliveries.slice(0, half)]) {
+			const division = {}
+			for (const delivery of part.toReversed()) {
+				delivery.division = division
+				this.queued.push(delivery)
+			}
+		}
+	}
+
 	/** Removes and returns all messages that are claimed and not started. */
 	takeWaiting(): readonly Delivery[] {
 		const waiting = [...this.runs.takeAll(), ...this.queued]
 		this.queued = []
 		return waiting
+	}
+
+	/** Reports once that a batch handler reported a message that it did not get. */
+	warnOfForeignId(id = ''): void {
+		if (this.#hasWarned) return
+		this.#hasWarned = true
+		console.warn(
+			`yaoki: destination "${this.destination}" reported the message "${id}", which was not in its batch. This is ignored; the ids in a report are those of the messages in the call.`,
+		)
 	}
 
 	finish(delivery: Delivery): void {
@@ -159,7 +202,7 @@ export class DestinationState {
 		// Messages that wait for an earlier one of their key do not count: they need no slot.
 		const queued = this.queued.length
 		if (limit <= 0) return 0
-		if (this.breaker.isProbing || this.#isScarce) return Math.max(0, limit - this.inFlight.size - queued)
+		if (this.breaker.isProbing || this.#isScarce) return Math.max(0, this.capacity(now) - queued)
 		const expected = Math.ceil(this.#throughput(now) * CLAIM_AHEAD_MS)
 		// Two batches at most: one that is being sent, and one that is being claimed meanwhile.
 		const ahead = Math.min(2 * this.#batchSize, Math.max(limit, expected))
@@ -246,29 +289,28 @@ export class DestinationState {
 		return this.settings.rate !== undefined || this.settings.maxConcurrentAllRelays < Infinity
 	}
 
-	#limit(now: number): number {
-		const { maxConcurrent: concurrency } = this.settings
-		const limit = this.breaker.limit(concurrency, now)
-		if (!this.breaker.isProbing) return Math.min(limit, this.#permitsAt(now))
-		let older = 0
-		for (const { generation } of this.inFlight) if (generation !== this.breaker.generation) older++
-		return Math.min(concurrency, older + limit, this.#permitsAt(now))
+	/** What occupies a slot each. */
+	get #calls(): ReadonlySet<Delivery | Batch> {
+		return this.settings.batch ? this.batches : this.inFlight
 	}
 
-	#maxSlots(now: number): number {
-		return Math.min(this.settings.maxConcurrent, this.#permitsAt(now))
+	/** Returns how many messages may be in flight. */
+	#limit(now: number): number {
+		return Math.min(this.#slots(now) * this.perCall, this.#permitsAt(now))
+	}
+
+	#slots(now: number): number {
+		const { maxConcurrent: concurrency } = this.settings
+		const slots = this.breaker.limit(concurrency, now)
+		if (!this.breaker.isProbing) return slots
+		let older = 0
+		for (const { generation } of this.#calls) if (generation !== this.breaker.generation) older++
+		return Math.min(concurrency, older + slots)
 	}
 
 	#permitsAt(now: number): number {
 		if (this.settings.maxConcurrentAllRelays === Infinity) return Infinity
 		return now < this.#permitsUntil ? this.#permits : 0
-	}
-
-	/** Handlers that run beyond their timeout: their delivery is settled, and they keep their slot. */
-	#countHung(): number {
-		let hung = 0
-		for (const { isSettled } of this.inFlight) if (isSettled) hung++
-		return hung
 	}
 
 	/** Returns the recent throughput in messages per millisecond. */
@@ -285,6 +327,13 @@ export class DestinationState {
 		}
 		return this.#finishedPerMs
 	}
+}
+
+/** Counts handlers that run beyond their timeout: what they send is settled, and they keep their slot. */
+function countSettled(calls: ReadonlySet<Delivery | Batch>): number {
+	let settled = 0
+	for (const { isSettled } of calls) if (isSettled) settled++
+	return settled
 }
 
 /** Handlers by destination, for messages of any topics. */

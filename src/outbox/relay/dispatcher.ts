@@ -6,17 +6,21 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import { addRetryAfterJitter } from '../../core/retry/decision.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
+import type { BatchSettings } from '../destinations/batch-destination.ts'
+import type { BatchFates } from '../destinations/batch-report.ts'
 import { OutboxInProgressError } from '../destinations/destination.ts'
-import type { DeadLetterCause } from '../message/message.ts'
+import type { DeadLetterCause, Message } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
+import { Batch, collectBatch, invokeBatch } from './batch.ts'
 import {
 	claimRef,
 	type Delivery,
 	invokeHandler,
 	OutboxLeaseLostError,
 	RelayStoppedError,
+	toMessage,
 } from './delivery.ts'
 import type { DestinationState, DestinationStates } from './destination-state.ts'
 import {
@@ -25,6 +29,8 @@ import {
 	type DestinationFault,
 	decideFailure,
 	findDestinationFault,
+	isLastRetry,
+	isPermanent,
 } from './failure-decision.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
@@ -39,7 +45,10 @@ const MIN_IN_PROGRESS_MS = 1_000
 
 export class Dispatcher {
 	readonly #parts: Omit<RelayParts, 'dispatcher'>
+	/** The number of messages in flight. */
 	inFlight = 0
+	/** The number of handlers that run: fewer than messages, if some are sent in batches. */
+	#calls = 0
 	/** True while nothing may be started: a poison candidate runs alone, or the relay stops. */
 	isPaused = false
 	/** The next destination of the round robin. */
@@ -55,32 +64,51 @@ export class Dispatcher {
 		const states = [...this.#parts.states.byName.values()]
 		const { maxConcurrentTotal } = this.#parts.context.settings
 		let skipped = 0
-		while (skipped < states.length && this.inFlight < maxConcurrentTotal) {
+		while (skipped < states.length && this.#calls < maxConcurrentTotal) {
 			const state = states[this.#next++ % states.length]
 			skipped = state && this.#startNext(state, this.#now()) ? 0 : skipped + 1
 		}
 	}
 
-	/** Starts this delivery, unless its message must not be sent or the retry budget is exhausted. */
+	/** Starts this delivery in a call of its own, unless its message must not be sent. */
 	start(state: DestinationState, delivery: Delivery, now: number): void {
+		if (!this.#admit(state, delivery, now)) return
+		if (state.settings.batch) this.#runBatch(state, state.settings.batch, [delivery], now)
+		else this.#run(state, delivery, now)
+	}
+
+	/** Starts a batch with this delivery and those after it in the queue. */
+	#startBatch(state: DestinationState, batch: BatchSettings, first: Delivery, now: number): void {
+		const max = Math.min(state.perCall, state.capacity(now))
+		const isAlone = ({ row }: Delivery) => isLastRetry(row, state.settings)
+		const next = (fits: Fits) => this.#takeNext(state, now, fits)
+		const collected = collectBatch(batch, max, first, isAlone, next)
+		const admitted = collected.filter((delivery) => this.#admit(state, delivery, now))
+		this.#runBatch(state, batch, admitted, now)
+	}
+
+	/** Returns false if the message must not be sent, or the retry budget is exhausted; then it is settled. */
+	#admit(state: DestinationState, delivery: Delivery, now: number): boolean {
 		const { row } = delivery
 		const cause = this.#unsendableCause(delivery)
 		if (cause) {
 			const afterDeadLetter = state.settings.afterDeadLetter ?? 'skip'
 			const dead = { type: 'dead', ...claimRef(row), cause, error: null, afterDeadLetter } as const
 			this.#parts.settler.settle(state, delivery, { ...dead, refundAttempt: true }, 0)
-			return
+			return false
 		}
+		// A part of a divided batch continues an attempt that was admitted.
+		if (delivery.division) return true
 		const { budget, baseDelayMs } = state.settings.retry
 		if (budget && row.attempt > 1) {
 			if (!budget.canRetry(now)) {
 				const inMs = Math.ceil(Math.max(row.delayMs ?? baseDelayMs, MIN_BUDGET_DELAY_MS))
 				this.#parts.settler.release(state, delivery, 'budget', inMs)
-				return
+				return false
 			}
 			budget.recordRetry(now)
 		} else budget?.recordRequest(now)
-		this.#run(state, delivery, now)
+		return true
 	}
 
 	/**
@@ -93,7 +121,7 @@ export class Dispatcher {
 		const inMs = isInOrder ? Math.max(0, delivery.leaseUntil - this.#now()) : 0
 		if (!delivery.isSettled) this.#postpone(state, delivery, inMs)
 		// Its timeout would keep the process alive.
-		delivery.list?.remove(delivery)
+		delivery.endTimeout()
 	}
 
 	/** Handles a lease that has expired. A queued delivery is released, so that no crash is counted. */
@@ -124,30 +152,48 @@ export class Dispatcher {
 		if (!state) return
 		const error = new TimeoutError(state.destination, state.settings.timeoutMs)
 		delivery.abort(error)
-		this.#onFailure(state, delivery, error)
+		this.#onFailure(state, [delivery], error)
+	}
+
+	/** The messages are not divided: the handler may still send them. */
+	#onBatchTimeout(state: DestinationState, batch: Batch): void {
+		const error = new TimeoutError(state.destination, state.settings.timeoutMs)
+		batch.abort(error)
+		this.#onFailure(state, batch.deliveries, error)
 	}
 
 	#now(): number {
 		return this.#parts.context.runtime.now()
 	}
 
+	/** Starts the next call of a destination. Returns false if there is none to start. */
 	#startNext(state: DestinationState, now: number): boolean {
-		if (state.isVerifying) return false
+		const first = this.#takeNext(state, now)
+		if (!first) return false
+		const { batch } = state.settings
+		if (batch) this.#startBatch(state, batch, first, now)
+		else this.start(state, first, now)
+		return true
+	}
+
+	/** Removes the next message from the queue, unless it cannot be started now or does not fit. */
+	#takeNext(state: DestinationState, now: number, fits?: Fits): Delivery | undefined {
+		if (state.isVerifying) return undefined
 		while (state.queued.length > 0 && state.capacity(now) > 0 && now >= state.breaker.pausedUntil) {
 			const delivery = state.queued.at(-1)
-			if (delivery && !delivery.isSettled && this.#parts.context.hasSlept(delivery.clockOffset)) {
-				this.#verify(state)
-				return false
+			if (delivery && !delivery.isSettled) {
+				if (this.#parts.context.hasSlept(delivery.clockOffset)) {
+					this.#verify(state)
+					return undefined
+				}
+				if (fits && now < delivery.leaseUntil && !fits(delivery)) return undefined
 			}
 			state.queued.pop()
 			if (!delivery || delivery.isSettled) continue
-			if (now >= delivery.leaseUntil) this.expireLease(state, delivery)
-			else {
-				this.start(state, delivery, now)
-				return true
-			}
+			if (now < delivery.leaseUntil) return delivery
+			this.expireLease(state, delivery)
 		}
-		return false
+		return undefined
 	}
 
 	/**
@@ -190,6 +236,7 @@ export class Dispatcher {
 	#run(state: DestinationState, delivery: Delivery, startedAt: number): void {
 		state.inFlight.add(delivery)
 		this.inFlight++
+		this.#calls++
 		delivery.generation = state.breaker.generation
 		state.timeouts().add(delivery, startedAt)
 		const { emitter, settings } = this.#parts.context
@@ -200,10 +247,64 @@ export class Dispatcher {
 				this.#onEnd(state, delivery, now)
 			},
 			(error: unknown) => {
-				this.#onFailure(state, delivery, error)
+				this.#onFailure(state, [delivery], error)
 				this.#onEnd(state, delivery, this.#now())
 			},
 		)
+	}
+
+	#runBatch(
+		state: DestinationState,
+		settings: BatchSettings,
+		admitted: readonly Delivery[],
+		startedAt: number,
+	): void {
+		const { generation } = state.breaker
+		const messages: Message[] = []
+		const deliveries = admitted.filter((delivery) => {
+			delivery.generation = generation
+			try {
+				messages.push(toMessage(delivery.row))
+				return true
+			} catch (error) {
+				this.#onFailure(state, [delivery], error)
+				return false
+			}
+		})
+		if (deliveries.length === 0) return
+		const batch = new Batch(deliveries, generation, () => this.#onBatchTimeout(state, batch))
+		for (const delivery of deliveries) {
+			delivery.batch = batch
+			delivery.startedAt = startedAt
+			state.inFlight.add(delivery)
+		}
+		state.batches.add(batch)
+		this.inFlight += deliveries.length
+		this.#calls++
+		state.timeouts().add(batch, startedAt)
+		const { emitter, settings: relay } = this.#parts.context
+		invokeBatch(settings, messages, batch, relay.name, emitter).then(
+			(fates) => {
+				const now = this.#now()
+				this.#onReport(state, batch, fates, now)
+				this.#onBatchEnd(state, batch, now)
+			},
+			(error: unknown) => {
+				this.#onFailure(state, deliveries, error, { canDivide: deliveries.length > 1 })
+				this.#onBatchEnd(state, batch, this.#now())
+			},
+		)
+	}
+
+	#onReport(state: DestinationState, { deliveries, startedAt }: Batch, fates: BatchFates, now: number): void {
+		const { errors, foreignIds } = fates
+		if (foreignIds.length > 0) state.warnOfForeignId(foreignIds[0])
+		const isAccepting = errors.size < deliveries.length
+		for (const delivery of deliveries) {
+			const { id } = delivery.row
+			if (errors.has(id)) this.#onFailure(state, [delivery], errors.get(id), { isAccepting, now })
+			else this.#onSuccess(state, delivery, now, now - (startedAt ?? now))
+		}
 	}
 
 	#onSuccess(state: DestinationState, delivery: Delivery, now: number, durationMs: number): void {
@@ -216,47 +317,69 @@ export class Dispatcher {
 		this.#parts.breaker.apply(state, state.breaker.recordSuccess(delivery.generation, now, durationMs))
 	}
 
-	#onFailure(state: DestinationState, delivery: Delivery, error: unknown): void {
-		if (delivery.isSettled) return
-		// The relay aborted the handler: neither the message nor its destination failed.
-		if (delivery.isStoppedBy(error)) {
-			this.#postpone(state, delivery, 0)
+	/**
+	 * Handles the failure of a call, with one message or with a batch. The circuit counts one failure: it
+	 * measures calls that fail, and messages of one call fail together.
+	 */
+	#onFailure(
+		state: DestinationState,
+		call: readonly Delivery[],
+		error: unknown,
+		{ canDivide = false, isAccepting = false, now = this.#now() }: FailureDetails = {},
+	): void {
+		const deliveries = call.filter(({ isSettled }) => !isSettled)
+		const [first] = deliveries
+		if (!first) return
+		// The relay aborted the handler: neither the messages nor their destination failed.
+		if (first.isStoppedBy(error)) {
+			for (const delivery of deliveries) this.#postpone(state, delivery, 0)
 			return
 		}
-		delivery.error = error
+		for (const delivery of deliveries) delivery.error = error
 		const { runtime, settings } = this.#parts.context
 		const { maxRetryAfterMs } = settings
-		const now = runtime.now()
-		const durationMs = now - (delivery.startedAt ?? now)
+		const durationMs = now - (first.startedAt ?? now)
 		// The destination works, and the message is on its way: it neither fails nor uses an attempt.
 		if (error instanceof OutboxInProgressError) {
 			const askedMs = Math.max(MIN_IN_PROGRESS_MS, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
-			const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))
-			this.#parts.settler.release(state, delivery, 'in-progress', inMs)
-			this.#parts.breaker.apply(state, state.breaker.recordSuccess(delivery.generation, now, durationMs))
+			for (const delivery of deliveries) {
+				const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))
+				this.#parts.settler.release(state, delivery, 'in-progress', inMs)
+			}
+			this.#parts.breaker.apply(state, state.breaker.recordSuccess(first.generation, now, durationMs))
 			return
 		}
 		const classification = classifyFailure(state.settings, error)
-		state.settings.retry.budget?.recordOutcome(false)
 		const context = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
-		const settlement = decideFailure(delivery.row, error, classification, state.settings, context)
-		const fault = findDestinationFault(state.settings, error, classification, settlement)
-		if (fault && this.#keepQueued(state, delivery, fault)) return
-		// Probes come early and often: one that did not reach the destination must not use an attempt.
-		if (state.breaker.isProbe(delivery) && isUnprocessed(error))
-			this.#parts.settler.release(state, delivery, 'paused')
-		else this.#parts.settler.settle(state, delivery, settlement, durationMs)
+		const decided = deliveries.map((delivery) => {
+			state.settings.retry.budget?.recordOutcome(false)
+			return {
+				delivery,
+				settlement: decideFailure(delivery.row, error, classification, state.settings, context),
+			}
+		})
+		const worst = decided.find(({ settlement }) => isPermanent(settlement)) ?? decided[0]
+		const fault = worst && findDestinationFault(state.settings, error, classification, worst.settlement)
+		// What a destination rejects among others, or in a batch, is the fault of a message.
+		const isMessageFault = fault === 'rejected' && (canDivide || isAccepting)
+		if (fault && !isMessageFault && this.#keepQueued(state, deliveries, fault)) return
+		// No message becomes a dead letter for the failure of another one.
+		const isDivided = ({ settlement }: Decided) => canDivide && settlement.type === 'dead'
+		const divided = decided.filter(isDivided)
+		for (const one of decided) if (!isDivided(one)) this.#settleFailed(state, one, durationMs)
+		if (divided.length > 0) state.requeueInHalves(divided.map(({ delivery }) => delivery))
 		const { kind, retryAfterMs } = classification
 		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
 		// A destination that returns Retry-After is not down: it is paused, and its circuit counts no failure.
 		if (pauseMs > 0 && !state.breaker.isProbing) {
-			this.#parts.breaker.pause(state, pauseMs)
+			// A report may contain the same Retry-After for each of its messages.
+			if (!first.batch || state.breaker.pausedUntil < now + pauseMs) this.#parts.breaker.pause(state, pauseMs)
 			return
 		}
 		const { breaker } = state
 		const change = countsAsFailure(state.settings, error, classification)
-			? breaker.recordFailure(delivery.generation, now, durationMs, retryAfterMs)
-			: breaker.recordSuccess(delivery.generation, now, durationMs)
+			? breaker.recordFailure(first.generation, now, durationMs, retryAfterMs)
+			: breaker.recordSuccess(first.generation, now, durationMs)
 		if (!change) return
 		if (change.state === 'open') this.#parts.settler.releaseQueued(state, 'paused')
 		// An opening circuit must not shorten the Retry-After.
@@ -264,17 +387,26 @@ export class Dispatcher {
 		this.#parts.breaker.apply(state, { ...change, pausedForMs })
 	}
 
+	/** Probes come early and often: one that did not reach the destination must not use an attempt. */
+	#settleFailed(state: DestinationState, { delivery, settlement }: Decided, durationMs: number): void {
+		if (state.breaker.isProbe(delivery) && isUnprocessed(delivery.error))
+			this.#parts.settler.release(state, delivery, 'paused')
+		else this.#parts.settler.settle(state, delivery, settlement, durationMs)
+	}
+
 	/**
-	 * If the destination caused a permanent failure, opens the circuit and returns the message to the queue.
-	 * Returns false if the message caused it. The message is due after the others, so that the next probe is
+	 * If the destination caused a permanent failure, opens the circuit and returns the messages to the queue.
+	 * Returns false if the message caused it. The messages are due after the others, so that the next probe is
 	 * another message where the order of its key allows it.
 	 */
-	#keepQueued(state: DestinationState, delivery: Delivery, fault: DestinationFault): boolean {
+	#keepQueued(state: DestinationState, deliveries: readonly Delivery[], fault: DestinationFault): boolean {
 		const { settler, breaker } = this.#parts
-		const { row, generation, error } = delivery
+		const [first] = deliveries
+		if (!first) return false
+		const { row, generation, error } = first
 		const decision = state.breaker.recordFault(fault, row.id, generation, this.#now())
 		if (!decision) return false
-		settler.release(state, delivery, 'paused', 1)
+		for (const delivery of deliveries) settler.release(state, delivery, 'paused', 1)
 		const { change, deadLetters } = decision
 		if (!change) return true
 		settler.releaseQueued(state, 'paused')
@@ -296,20 +428,51 @@ export class Dispatcher {
 	#onEnd(state: DestinationState, delivery: Delivery, now: number): void {
 		delivery.list?.remove(delivery)
 		state.finish(delivery)
+		this.inFlight--
+		this.#onSlotFree(state, now)
+	}
+
+	#onBatchEnd(state: DestinationState, batch: Batch, now: number): void {
+		batch.list?.remove(batch)
+		state.batches.delete(batch)
+		for (const delivery of batch.deliveries) {
+			state.finish(delivery)
+			delivery.batch = undefined
+		}
+		this.inFlight -= batch.deliveries.length
+		this.#onSlotFree(state, now)
+	}
+
+	#onSlotFree(state: DestinationState, now: number): void {
 		const { maxConcurrentTotal } = this.#parts.context.settings
-		const wasFull = this.inFlight-- >= maxConcurrentTotal
+		const wasFull = this.#calls-- >= maxConcurrentTotal
 		// Other destinations wait for a slot only if none was free.
 		if (wasFull) this.pump()
 		else if (!this.isPaused && this.#startNext(state, now))
 			// More than one if the capacity has grown, as it does after an outage.
 			while (
-				this.inFlight < maxConcurrentTotal &&
+				this.#calls < maxConcurrentTotal &&
 				state.capacity(now) > 0 &&
 				this.#startNext(state, this.#now())
 			);
 		// There may be capacity to claim more.
 		this.#parts.signal.wake()
 	}
+}
+
+type Fits = (delivery: Delivery) => boolean
+
+interface Decided {
+	readonly delivery: Delivery
+	readonly settlement: Settlement
+}
+
+interface FailureDetails {
+	/** True if several messages failed in one call that has ended, so that it is unknown which one caused it. */
+	readonly canDivide?: boolean
+	/** True if the destination accepted other messages of the same call. */
+	readonly isAccepting?: boolean
+	readonly now?: number
 }
 
 /** The parts of a running relay that its loops share. */

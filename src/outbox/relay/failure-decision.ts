@@ -99,6 +99,17 @@ function decideRetry(
 	}
 }
 
+/** Returns true if a message becomes a dead letter because of its error. */
+export const isPermanent = (settlement: Settlement): boolean =>
+	settlement.type === 'dead' && settlement.cause === 'permanent'
+
+/**
+ * Returns true for a retry after which a failure makes the message a dead letter. It is not sent in a batch,
+ * which may fail because of another message.
+ */
+export const isLastRetry = (row: ClaimedRow, { retry }: DestinationSettings): boolean =>
+	row.attempt > 1 && row.attempt > (toRetryLimit(row.maxRetries) ?? retry.maxRetries)
+
 /**
  * A permanent failure that concerns the destination and not the message. A dead letter would be wrong there:
  * after an expired certificate, every message of the destination would become one within seconds.
@@ -126,12 +137,12 @@ export function findDestinationFault(
 	{ kind }: Classification,
 	settlement: Settlement,
 ): DestinationFault | undefined {
-	const isPermanent = settlement.type === 'dead' && settlement.cause === 'permanent'
-	if (!isPermanent && kind !== 'transient') return undefined
+	const isFinal = isPermanent(settlement)
+	if (!isFinal && kind !== 'transient') return undefined
 	if (ownVerdict(settings, error) === false) return undefined
 	const text = readText(error)
 	const hasStatus = STATUS.test(text)
-	if (!isPermanent) return !hasStatus && HANDSHAKE.test(text) ? 'certificate' : undefined
+	if (!isFinal) return !hasStatus && HANDSHAKE.test(text) ? 'certificate' : undefined
 	// User code says that the message is wrong.
 	if (isMarkedPermanent(Object(error))) return 'rejected'
 	if (CREDENTIALS.test(text)) return 'credentials'

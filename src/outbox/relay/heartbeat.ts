@@ -143,7 +143,8 @@ export async function acquirePermits(context: RelayContext, state: DestinationSt
 	const { store, owner, runtime } = context
 	const { leaseMs } = context.settings
 	const { destination } = state
-	const { maxConcurrentAllRelays: total, maxConcurrent: wanted } = state.settings
+	const { maxConcurrentAllRelays: total } = state.settings
+	const wanted = state.maxInFlight
 	const until = runtime.now() + leaseMs
 	const inUse = state.freezePermits()
 	const permits = await store.acquirePermits({ destination, owner, wanted, inUse, total, leaseMs })

@@ -17,6 +17,7 @@ import {
 import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { type BatchSettings, batchOf } from '../destinations/batch-destination.ts'
 import type {
 	Destination,
 	DestinationOptions,
@@ -26,6 +27,7 @@ import type {
 	RelayCircuitBreakerOptions,
 	RelayRetryOptions,
 } from '../destinations/destination.ts'
+import { DESTINATION_SCHEMA } from '../destinations/destination-schema.ts'
 import type { RelayListener } from '../events/relay-events.ts'
 import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
 import { DEFAULT_MAX_RETRY_AFTER_MS, DEFAULT_TIMEOUT_MS } from './defaults.ts'
@@ -41,9 +43,9 @@ export interface RelayOptions {
 	 * failures, for about 1 s (with jitter), growing to 5 minutes.
 	 */
 	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
-	/** Maximum number of messages in flight per destination. Default 16. */
+	/** Maximum number of messages in flight per destination; a batch counts as one. Default 16. */
 	readonly maxConcurrent?: number | undefined
-	/** Maximum number of messages in flight in total. Default 1,000. */
+	/** Maximum number of messages in flight in total; a batch counts as one. Default 1,000. */
 	readonly maxConcurrentTotal?: number | undefined
 	/** Maximum number of messages per claim and destination. Default 2,000. */
 	readonly batchSize?: number | undefined
@@ -78,6 +80,8 @@ export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 
 export interface DestinationSettings {
 	readonly deliver: MessageHandler
+	/** Undefined if each call gets one message. */
+	readonly batch: BatchSettings | undefined
 	readonly maxConcurrent: number
 	/** Infinity without a limit. */
 	readonly maxConcurrentAllRelays: number
@@ -114,17 +118,6 @@ const RELAY_SCHEMA: OptionSchema = {
 }
 
 type Limits = 'maxConcurrent' | 'maxConcurrentAllRelays' | 'timeoutMs'
-
-const DESTINATION_SCHEMA: OptionSchema = {
-	deliver: 'function',
-	maxConcurrent: [1, 1e6, 0],
-	maxConcurrentAllRelays: [1, 1e6, Infinity],
-	rate: 'any',
-	timeoutMs: [1, MAX_NUMBER, 0],
-	retry: 'any',
-	circuitBreaker: 'any',
-	order: 'any',
-}
 
 const RATE_SCHEMA: OptionSchema = {
 	limit: [1, 1e6, 0],
@@ -190,6 +183,7 @@ export function readDestination(
 	return {
 		// The relay passes it only messages of its destination, as its type requires.
 		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as MessageHandler,
+		batch: batchOf(typeof given === 'function' ? given : given.deliver),
 		maxConcurrent: settings.maxConcurrent || relay.maxConcurrent,
 		maxConcurrentAllRelays: settings.maxConcurrentAllRelays,
 		rate: own.rate === undefined ? undefined : readRate(`${path}.rate`, own.rate),

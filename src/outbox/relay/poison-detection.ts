@@ -37,9 +37,11 @@ export class PoisonDetection {
 		this.#parts.dispatcher.isPaused = true
 		try {
 			await this.#untilClaimsEnd()
-			for (const state of this.#parts.states.byName.values())
-				this.#parts.settler.releaseQueued(state, 'poison-check')
+			this.#releaseQueued()
 			await this.#drain()
+			// A batch that failed meanwhile may have been divided, and its messages are queued again.
+			this.#releaseQueued()
+			await this.#parts.settler.flushAll()
 			const endsAt = this.#context.runtime.now() + MAX_MS
 			for (let count = 0; count < MAX_CANDIDATES && !this.#context.isStopping; count++) {
 				if (count > 0 && this.#context.runtime.now() >= endsAt) break
@@ -54,6 +56,11 @@ export class PoisonDetection {
 			for (const state of this.#parts.states.byName.values()) state.scan.reset()
 			this.#parts.dispatcher.pump()
 		}
+	}
+
+	#releaseQueued(): void {
+		for (const state of this.#parts.states.byName.values())
+			this.#parts.settler.releaseQueued(state, 'poison-check')
 	}
 
 	async #claimCandidate(): Promise<ClaimedRow | undefined> {

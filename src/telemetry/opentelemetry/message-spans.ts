@@ -3,7 +3,7 @@
  * relay's destination its subscription.
  */
 import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
-import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observer.ts'
+import type { BatchInfo, DeliveryInfo, EnqueueInfo } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { errorTypeOf } from './errors.ts'
 import type { OtelMetrics } from './metrics.ts'
@@ -28,8 +28,8 @@ export class MessageSpans {
 	readonly #tracing: Tracing
 	readonly #metrics: OtelMetrics | undefined
 	readonly #isLinked: boolean
-	/** Functions by message id that end a delivery before its handler does. */
-	readonly #running = new Map<string, (ended: Ended) => void>()
+	/** Calls by the ids of their messages, to end a span before its handler does. */
+	readonly #running = new Map<string, RunningCall>()
 
 	constructor(tracing: Tracing, metrics: OtelMetrics | undefined, settings: OpenTelemetrySettings) {
 		this.#tracing = tracing
@@ -67,11 +67,7 @@ export class MessageSpans {
 
 	/** A span of kind CONSUMER, in the trace that enqueued the message or with a link to it. */
 	deliver(info: DeliveryInfo, next: () => unknown): unknown {
-		const { topic, destination } = info
-		const labels = {
-			...commonAttributes(DELIVER, topic),
-			'messaging.destination.subscription.name': destination,
-		}
+		const labels = deliveryLabels(info.topic, info.destination)
 		const attributes = {
 			...labels,
 			'messaging.operation.type': 'process',
@@ -79,20 +75,48 @@ export class MessageSpans {
 			'yaoki.attempt': info.attempt,
 		}
 		const started = this.#startDelivery(info, attributes)
-		const record: Recorder = (error, seconds) => {
+		return this.#watch(started, next, this.#recorder(info.topic, info.destination, labels), [info.messageId])
+	}
+
+	/** A span of kind CONSUMER in a trace of its own, with a link to the trace of each message. */
+	deliverBatch({ destination, deliveries }: BatchInfo, next: () => unknown): unknown {
+		const topics = new Set(deliveries.map((one) => one.topic))
+		const topic = topics.size === 1 ? deliveries[0]?.topic : undefined
+		const labels = deliveryLabels(topic, destination)
+		const attributes = {
+			...labels,
+			'messaging.operation.type': 'process',
+			'messaging.batch.message_count': deliveries.length,
+		}
+		const tracing = this.#tracing
+		const { api } = tracing
+		const links = tracing.isOn ? deliveries.flatMap(({ headers }) => this.#link(this.#extract(headers))) : []
+		const options = { kind: api.SpanKind.CONSUMER, attributes, links, root: true }
+		const started = tracing.isOn && tracing.start(spanName(DELIVER, topic), options, api.ROOT_CONTEXT)
+		const ids = deliveries.map(({ messageId }) => messageId)
+		return this.#watch(started || undefined, next, this.#recorder(topic, destination, labels), ids)
+	}
+
+	/**
+	 * Ends the span of a call whose handler still runs: it timed out, or the relay lost its messages. A batch
+	 * goes on until its last message.
+	 */
+	onEvent(event: EventBase): void {
+		if (this.#running.size === 0 || !ENDS_DELIVERY.has(event.type)) return
+		const { messageId, errorType, errorMessage, errorCode } = event as EventBase & Partial<MessageFailure>
+		const call = this.#running.get(String(messageId))
+		call?.messageIds.delete(String(messageId))
+		if (!call || call.messageIds.size > 0) return
+		const error = { name: errorType ?? LEASE_LOST, message: errorMessage ?? '', code: errorCode }
+		call.end({ error })
+	}
+
+	#recorder(topic: string | undefined, destination: string, labels: Attributes): Recorder {
+		return (error, seconds) => {
 			const key = `${topic}\n${destination}\n${error?.type}`
 			const failure = error && { 'error.type': error.type }
 			this.#metrics?.record('messaging.process.duration', seconds, key, () => ({ ...labels, ...failure }))
 		}
-		return this.#watch(started, next, record, info.messageId)
-	}
-
-	/** Ends the span of a delivery whose handler still runs: it timed out, or the relay lost the message. */
-	onEvent(event: EventBase): void {
-		if (this.#running.size === 0 || !ENDS_DELIVERY.has(event.type)) return
-		const { messageId, errorType, errorMessage, errorCode } = event as EventBase & Partial<MessageFailure>
-		const error = { name: errorType ?? LEASE_LOST, message: errorMessage ?? '', code: errorCode }
-		this.#running.get(String(messageId))?.({ error })
 	}
 
 	/** The parent is not the active context, which belongs to the code that started the relay. */
@@ -102,38 +126,50 @@ export class MessageSpans {
 		if (!tracing.isOn) return undefined
 		const name = spanName(DELIVER, info.topic)
 		const kind = api.SpanKind.CONSUMER
-		let parent = api.ROOT_CONTEXT
-		tracing.guard('extract', 'the trace context of a message could not be read', () => {
-			parent = api.propagation.extract(api.ROOT_CONTEXT, lowerCased(info.headers))
-		})
+		const parent = this.#extract(info.headers)
 		if (!this.#isLinked) return tracing.start(name, { kind, attributes }, parent)
-		const links: { context: NonNullable<ReturnType<typeof api.trace.getSpanContext>> }[] = []
-		tracing.guard('link', 'the trace context of a message could not be read', () => {
-			const context = api.trace.getSpanContext(parent)
+		return tracing.start(name, { kind, attributes, links: this.#link(parent), root: true }, parent)
+	}
+
+	/** Returns the context that was stored with a message. */
+	#extract(headers: DeliveryInfo['headers']): Context {
+		const { api } = this.#tracing
+		let context = api.ROOT_CONTEXT
+		this.#tracing.guard('extract', 'the trace context of a message could not be read', () => {
+			context = api.propagation.extract(api.ROOT_CONTEXT, lowerCased(headers))
+		})
+		return context
+	}
+
+	#link(parent: Context): Link[] {
+		const links: Link[] = []
+		this.#tracing.guard('link', 'the trace context of a message could not be read', () => {
+			const context = this.#tracing.api.trace.getSpanContext(parent)
 			if (context) links.push({ context })
 		})
-		return tracing.start(name, { kind, attributes, links, root: true }, parent)
+		return links
 	}
 
 	#watch(
 		started: StartedSpan | undefined,
 		next: () => unknown,
 		record: Recorder,
-		messageId?: string,
+		messageIds: readonly string[] = [],
 	): unknown {
 		const isMeasured = this.#metrics?.isActive === true
 		if (!started && !isMeasured) return next()
 		const startedAt = systemRuntime.now()
 		let hasEnded = false
 		const end = (ended: Ended): void => {
-			if (messageId !== undefined && this.#running.get(messageId) === end) this.#running.delete(messageId)
+			for (const id of messageIds) if (this.#running.get(id) === call) this.#running.delete(id)
 			if (hasEnded) return
 			hasEnded = true
 			const error = 'error' in ended ? { type: errorTypeOf(ended.error) } : undefined
 			if (isMeasured) record(error, (systemRuntime.now() - startedAt) / 1_000)
 			if (started) this.#end(started, ended)
 		}
-		if (messageId !== undefined) this.#running.set(messageId, end)
+		const call: RunningCall = { messageIds: new Set(messageIds), end }
+		for (const id of messageIds) this.#running.set(id, call)
 		return watchResult(() => this.#tracing.run(started, next), end)
 	}
 
@@ -147,6 +183,18 @@ export class MessageSpans {
 	}
 }
 
+/** A call with the messages that it has not lost. */
+interface RunningCall {
+	readonly messageIds: Set<string>
+	end(ended: Ended): void
+}
+
+type Context = Tracing['api']['ROOT_CONTEXT']
+
+interface Link {
+	readonly context: NonNullable<ReturnType<Tracing['api']['trace']['getSpanContext']>>
+}
+
 type Recorder = (error: { readonly type: string } | undefined, seconds: number) => void
 
 interface MessageFailure extends ErrorFacts {
@@ -157,6 +205,11 @@ type Attributes = { [name: string]: string | number }
 
 const spanName = (operation: string, topic: string | undefined): string =>
 	topic === undefined ? operation : `${operation} ${topic}`
+
+const deliveryLabels = (topic: string | undefined, destination: string): Attributes => ({
+	...commonAttributes(DELIVER, topic),
+	'messaging.destination.subscription.name': destination,
+})
 
 const commonAttributes = (operation: string, topic: string | undefined): Attributes => ({
 	'messaging.system': SYSTEM,

@@ -49,6 +49,8 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 				return messages.enqueue(info, next)
 			case 'delivery':
 				return messages.deliver(info, next)
+			case 'batch':
+				return messages.deliverBatch(info, next)
 		}
 	}
 	return {

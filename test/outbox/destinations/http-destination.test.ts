@@ -148,7 +148,12 @@ test.each<[string, unknown, string]>([
 	['another protocol', { url: 'ftp://a/b' }, 'url'],
 	['a relative URL', { url: '/orders' }, 'url'],
 	['invalid headers', { url: 'http://a/', headers: 'x' }, 'headers'],
+	['headers that are no strings', { url: 'http://a/', headers: { 'x-a': 5 } }, 'headers'],
 	['an invalid fetch', { url: 'http://a/', fetch: 5 }, 'fetch'],
+	['a method without a body', { url: 'http://a/', method: 'GET' }, 'method'],
+	['a method in lower case', { url: 'http://a/', method: 'put' }, 'method'],
+	['an invalid dispatcher', { url: 'http://a/', dispatcher: {}, fetch }, 'dispatcher'],
+	['a dispatcher without its fetch', { url: 'http://a/', dispatcher: { dispatch: () => true } }, 'fetch'],
 ])('rejects %s', (_, options, optionPath) => {
 	expect(() => httpDestination(options as HttpDestinationOptions)).toThrow(
 		expect.objectContaining({ optionPath }),
@@ -163,17 +168,20 @@ test('rejects a URL with credentials when it is created, and does not show them'
 	expect(() => httpDestination({ url })).not.toThrow(/s3cret/)
 })
 
-test('passes destination options on; the relay rejects unknown ones', async () => {
-	expect(httpDestination({ url: 'http://a/', maxConcurrent: 3, order: true })).toMatchObject({
-		maxConcurrent: 3,
-		order: true,
-	})
-	await using system = await setup()
-	const wrong = httpDestination({ url: 'http://a/', speed: 3 } as HttpDestinationOptions)
-	await expect(system.relay({ jobs: wrong })).rejects.toMatchObject({
-		optionPath: "destinations['jobs'].speed",
-		isUnknown: true,
-	})
+test('passes destination options on', () => {
+	const options = { maxConcurrent: 3, order: true, retry: { maxRetries: 2 }, timeoutMs: 5 }
+	expect(httpDestination({ url: 'http://a/', ...options })).toMatchObject(options)
+})
+
+test.each([
+	['header', { header: {} }, 'headers'],
+	['maxConcurent', { maxConcurent: 3 }, 'maxConcurrent'],
+	['deliver', { deliver: () => {} }, undefined],
+])('rejects the unknown option %s when it is created, with the nearest name', (name, more, suggestion) => {
+	const options = { url: 'http://a/', ...more }
+	expect(() => httpDestination(options)).toThrow(
+		expect.objectContaining({ optionPath: name, isUnknown: true, suggestion, owner: 'httpDestination' }),
+	)
 })
 
 test('a relay retries failures with the same idempotency key', async () => {

@@ -2,6 +2,7 @@ import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import type { Jsonified } from '../../../src/core/json/jsonified.ts'
 import type { MessageHandler } from '../../../src/outbox/destinations/destination.ts'
+import { httpDestination } from '../../../src/outbox/destinations/http-destination.ts'
 import type { Message, Topics } from '../../../src/outbox/message/message.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { type DestinationsFor, Relay } from '../../../src/outbox/relay/relay.ts'
@@ -75,6 +76,7 @@ test('without topics a handler declares its payload type', () => {
 			bill,
 			slow: { deliver: bill, maxConcurrent: 1 },
 			mail: (message: Message<string, { to: string }>) => message.payload.to,
+			http: httpDestination({ url: ({ payload }: Message<string, Order>) => `http://a/${payload.id}` }),
 			other: ({ payload, topic }) => {
 				expectTypeOf(payload).toEqualTypeOf<unknown>()
 				expectTypeOf(topic).toEqualTypeOf<string>()

@@ -8,7 +8,7 @@ import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isOrmTransaction, isTransactionClosed } from '../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../sql/orms/recognize.ts'
-import { isMissingTable, isWithoutValues, postgresHint } from '../../../sql/postgres-errors.ts'
+import { isMissingTable, isWithoutValues, plainReadOnlyError, postgresHint } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import type { SentValue } from '../../../sql/postgres-values.ts'
 import { neededVersion } from '../../../sql/schema/migration.ts'
@@ -91,11 +91,13 @@ const unreadable = (problem: string, advice: string): IdempotencyStoreError =>
 function explainTxError(tx: SqlClient, error: unknown): unknown {
 	if (isTransactionClosed(error))
 		return outsideTransactionError('the transaction of an ORM that has ended', error)
-	const orm = isWithoutValues(error) ? recognizeOrm(tx, 'yaoki/idempotency', 'postgres') : undefined
+	// An ORM's method `query` may take no values, or return rows in another shape.
+	const isOther = isWithoutValues(error) || error instanceof IdempotencyStoreError
+	const orm = isOther ? recognizeOrm(tx, 'yaoki/idempotency', 'postgres') : undefined
 	if (orm) return invalidTx(tx, orm.pass, error)
 	if (isMissingTable(error)) return new IdempotencySchemaError(0, neededVersion(IDEMPOTENCY_TABLES))
 	const hint = postgresHint(error)
-	return hint === undefined ? error : new IdempotencyStoreError(error, hint)
+	return hint === undefined ? error : new IdempotencyStoreError(plainReadOnlyError(error, 'UPDATE'), hint)
 }
 
 const invalidTx = (tx: SqlClient, pass: string, cause: unknown): InvalidOptionError =>

@@ -16,7 +16,7 @@ import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isCertainlyOpen, isTransactionClosed } from '../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../sql/orms/recognize.ts'
-import { isMissingObject, isMissingTable, isWithoutValues } from '../../../sql/postgres-errors.ts'
+import { isMissingObject, isMissingTable, isWithoutValues, plainReadOnlyError } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { numberList, oneTextPerShape, textList, uuidList, type Value } from '../../../sql/postgres-values.ts'
 import { inOpenTransaction, transactionSql } from '../../../sql/transaction-question.ts'
@@ -232,7 +232,7 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 		} catch (error) {
 			checkTx(tx, error)
 			if (isMissingTable(error)) throw new OutboxSchemaError(0, NEEDED_VERSION)
-			if (!isMissingObject(error)) throw withHint(error)
+			if (!isMissingObject(error)) throw withHint(plainReadOnlyError(error, 'INSERT'))
 			throw new OutboxStoreError(
 				'enqueue',
 				error,

@@ -1,0 +1,29 @@
+import { Sequelize } from 'sequelize'
+import { sequelizeTx } from 'yaoki/outbox'
+import type { Orm } from './support/orm.ts'
+import { describeOrm } from './support/suite.ts'
+
+const sequelizeOrm = (name: string, own: (sequelize: Sequelize, transaction: unknown) => unknown): Orm => ({
+	name,
+	function: 'sequelizeTx',
+	open(url) {
+		const sequelize = new Sequelize(url, { logging: false, pool: { max: 4 } })
+		return {
+			transaction: (work) =>
+				sequelize.transaction((transaction) =>
+					work({
+						own: own(sequelize, transaction),
+						tx: () => sequelizeTx(transaction),
+						run: (text) => sequelize.query(text, { transaction }),
+					}),
+				),
+			close: () => sequelize.close(),
+			sequelize,
+		}
+	},
+	misuses: [(database) => sequelizeTx(Object(database).sequelize)],
+})
+
+describeOrm(sequelizeOrm('Sequelize', (_, transaction) => transaction))
+// It has a method `query`, whose second argument are options and no values.
+describeOrm(sequelizeOrm('Sequelize passed as tx', (sequelize) => sequelize))

@@ -1,0 +1,29 @@
+/** How the suite uses an ORM. One small file per ORM implements it. */
+import type { Queryable } from 'yaoki/outbox'
+
+/** An open transaction of an ORM. */
+export interface OpenTransaction {
+	/** What the ORM passes to its callback. */
+	readonly own: unknown
+	/** Returns what the function of the package makes of it. */
+	tx(): Queryable
+	/** Runs a statement as the user would. */
+	run(sql: string): PromiseLike<unknown>
+}
+
+export interface OrmDatabase {
+	/** Runs `work` in a transaction, which is committed, or rolled back if it throws. */
+	transaction<T>(work: (open: OpenTransaction) => Promise<T>): Promise<T>
+	close(): Promise<unknown>
+}
+
+export interface Orm {
+	readonly name: string
+	/** The function of the package. */
+	readonly function: string
+	/** True if an outbox also takes what the ORM passes to its callback. */
+	readonly ownIsClient?: boolean
+	open(url: string): OrmDatabase | Promise<OrmDatabase>
+	/** Calls the function with what has no transaction: the ORM's object itself. */
+	readonly misuses: readonly ((database: OrmDatabase) => unknown)[]
+}
