@@ -25,7 +25,11 @@ export type {
 export type { RedactMessage } from './message/redact.ts'
 export { redactFields } from './message/redact.ts'
 export type { AuditRecord } from './operator/audit.ts'
-export { DeadLetterNotFoundError, MessageNotQueuedError } from './operator/require-status.ts'
+export {
+	DeadLetterNotFoundError,
+	MessageNotQueuedError,
+	MessageNotSentError,
+} from './operator/require-status.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
 export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'

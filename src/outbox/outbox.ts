@@ -24,6 +24,7 @@ import {
 } from './operator/audit.ts'
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
 import type { OperatorOptions } from './operator/operator.ts'
+import { resendMessage } from './operator/resend.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages, type SelectionOptions } from './queued-messages.ts'
 import type { OutboxStore } from './store/store.ts'
@@ -47,8 +48,8 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	readonly store: OutboxStore
 	/** @internal True if sent messages are kept. */
 	readonly keepsHistory: boolean
-	/** @internal How long they are kept; undefined for permanently. */
-	readonly historyForMs: number | undefined
+	/** @internal How long they are kept. */
+	readonly historyForMs: number
 	/** @internal How long audit records are kept. */
 	readonly auditForMs: number
 	/** The dead letters: list, replay, edit, discard. */
@@ -164,6 +165,20 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	 */
 	expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions = {}): Promise<number> {
 		return this.#queued.expire(filter, options)
+	}
+
+	/**
+	 * Delivers a sent message again: moves it from the history back into the queue, due now, with the same id
+	 * and at its former position in the order of its key. A receiver that remembers the id treats it as a
+	 * duplicate and ignores it. An `expiresAt` that has passed is removed. Throws a `MessageNotSentError` if
+	 * the history does not have the message, which needs `historyForMs`.
+	 *
+	 * @example
+	 * await outbox.resend(id, { reason: 'the receiver restored a backup' })
+	 */
+	async resend(id: string, options: OperatorOptions = {}): Promise<void> {
+		await resendMessage(this, id, options)
+		this.#onChanged('outbox_resent', 1)
 	}
 
 	/**

@@ -100,6 +100,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		countDead: unsupported,
 		replay: (filter) => Promise.resolve(filter.ids ?? []),
 		discard: unsupported,
+		resend: unsupported,
 		findPredecessor: unsupported,
 		stats: () =>
 			Promise.resolve({

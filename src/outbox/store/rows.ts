@@ -64,8 +64,8 @@ export interface ClaimRef {
 	readonly id: string
 	readonly attempt: number
 	/**
-	 * From the claimed row. A refunded attempt or a replay resets the count, so the same owner and attempt can
-	 * identify a later claim too. With `claimedAt`, a settlement that is written again because its first
+	 * From the claimed row. A refunded attempt, a replay or a resend resets the count, so the same owner and
+	 * attempt can identify a later claim too. With `claimedAt`, a settlement that is written again because its first
 	 * response was lost does not end that later claim.
 	 */
 	readonly claimedAt?: number | undefined
@@ -208,8 +208,8 @@ export interface OperatorPause {
 }
 
 /**
- * Who changes something, and why. For authors of stores: `replay`, `discard` and `expire` of an `OutboxStore`
- * get it for the audit record.
+ * Who changes something, and why. For authors of stores: `replay`, `discard`, `expire` and `resend` of an
+ * `OutboxStore` get it for the audit record.
  */
 export interface OperatorNote {
 	readonly by: string
@@ -230,7 +230,7 @@ export type OperatorChange = OperatorNote & { readonly destination: string } & (
 	)
 
 /** What an operator did. */
-export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | OperatorChange['action']
+export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | 'resend' | OperatorChange['action']
 
 /**
  * A stored record of what an operator did to one message or to a destination. For authors of stores:

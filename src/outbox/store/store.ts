@@ -118,6 +118,13 @@ interface QueueStore {
 	 * cost grows only with the number of names.
 	 */
 	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
+	/**
+	 * Moves at most `limit` sent messages from the history back into the queue in one transaction, oldest
+	 * first: due now, no attempts, no crashes, no error, at their former position in the order of their key. An
+	 * expiry that has passed is removed. Their dedupe keys are taken again where they are free. Skips discarded
+	 * dead letters. Writes an audit record `resend` for each. Returns their ids.
+	 */
+	resend(filter: StoreFilter, limit: number, operator: OperatorNote): Promise<readonly string[]>
 	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
 	/**

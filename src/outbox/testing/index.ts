@@ -16,6 +16,7 @@ import { filters, list } from './cases/listing.ts'
 import { claimByKey, claimRuns, order, predecessors } from './cases/order.ts'
 import { poisonCandidates } from './cases/poison.ts'
 import { notifications, relays } from './cases/relays.ts'
+import { resending } from './cases/resend.ts'
 import { expire, retryNow, schedule } from './cases/schedule.ts'
 import { schema, withoutTables } from './cases/schema.ts'
 import { settle } from './cases/settle.ts'
@@ -73,6 +74,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'blocked keys': blockedKeys,
 	'clock changes': clockChanges,
 	history,
+	resend: resending,
 	notifications,
 	texts,
 	'error texts': errorTexts,

@@ -79,6 +79,7 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	outbox_discarded: 'info',
 	outbox_retried: 'info',
 	outbox_expired: 'info',
+	outbox_resent: 'info',
 	idempotency_claimed: 'not logged',
 	idempotency_replayed: 'debug',
 	idempotency_conflict: { field: 'reason', levels: { running: 'debug' }, otherwise: 'warn' },

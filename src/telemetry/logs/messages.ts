@@ -37,6 +37,7 @@ const MESSAGES: Readonly<Record<EventType, string>> = {
 	outbox_discarded: '{count} dead letters discarded',
 	outbox_retried: '{count} messages made due',
 	outbox_expired: '{count} messages expired',
+	outbox_resent: '{count} sent messages queued again',
 	idempotency_claimed: 'request runs',
 	idempotency_replayed: 'stored response repeated',
 	idempotency_conflict: 'repeated request rejected: {reason}',

@@ -25,6 +25,7 @@ import { KeyBounds } from './key-bounds.ts'
 import { channelOf, PgListener } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
+import { resendOperations } from './resend.ts'
 import { explainError, migrate, migrationsIn, schemaVersion } from './schema.ts'
 import { settleOperations } from './settle.ts'
 import { statsOperations } from './stats.ts'
@@ -118,6 +119,7 @@ export function postgresOutboxStore(options: PostgresOutboxStoreOptions): Postgr
 		...circuitOperations(executor.bounded),
 		...relayOperations(executor.bounded),
 		...deadLetterOperations(executor),
+		...resendOperations(executor),
 		...messageOperations(executor),
 		...statsOperations(executor),
 		async notify() {

@@ -27,8 +27,13 @@ const CHANGED_IDS = "string_agg(id::text, ',') as ids"
 const UNLOCKED = 'locked_by = null, locked_at = null, lease_until = null'
 const LATEST_ATTEMPT = 'coalesce(locked_at, last_attempt_at)'
 
-/** A subquery hides the number of ids from the planner, which might otherwise read the whole table for many. */
-const MATCH_SENT = 'id = any((select $1::text)::uuid[]) and locked_by = $2::text and attempts = $3::int'
+/**
+ * A subquery hides the number of ids from the planner, which might otherwise read the whole table for many.
+ * $5 is the latest claim of the batch: a batch that is written again must not end the next claim of a message
+ * that was sent, and then resent by an operator.
+ */
+const MATCH_SENT =
+	'id = any((select $1::text)::uuid[]) and locked_by = $2::text and attempts = $3::int and locked_at <= $5::bigint'
 
 /** Returns null if all rows matched, so that the ids need not be sent. */
 const UNLESS_ALL = "case when count(*) < $4::int then coalesce(string_agg(id::text, ','), '') end as ids"
@@ -61,7 +66,7 @@ given as materialized (
 /** `any` instead of `=`, because a join by equality lets the planner read all messages in the order of their ids. */
 const MATCHES_CLAIM = 'o.id = any(array[given.id]) and o.locked_by = $2::text and o.attempts = given.attempt'
 
-/** Sent messages are deleted and never return, so the attempt is enough for them. Other settlements also match the time of the claim. */
+/** Sent messages are matched by the latest claim of their batch, others by the time of their own claim. */
 const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(given."claimedAt", o.locked_at)`
 
 const DUE_AT = `least((select ms from clock) + ceil(coalesce(given."inMs", 0)), ${MAX_TIME})::bigint`
@@ -193,20 +198,24 @@ async function runStep(executor: StatementRunner, { sql, values, ids }: Step): P
 }
 
 function stepsFor(owner: string, settlements: readonly Settlement[], keepHistory: boolean): readonly Step[] {
-	const sent = new Map<number, string[]>()
+	const sent = new Map<number, { readonly ids: string[]; latest: number }>()
 	const others: Record<'retry' | 'release' | 'dead', Settlement[]> = { retry: [], release: [], dead: [] }
 	for (const settlement of settlements) {
 		if (settlement.type !== 'sent') others[settlement.type].push(settlement)
 		else {
-			const ids = sent.get(settlement.attempt)
-			if (ids === undefined) sent.set(settlement.attempt, [settlement.id])
-			else ids.push(settlement.id)
+			const { id, attempt, claimedAt = MAX_TIME } = settlement
+			const group = sent.get(attempt)
+			if (group === undefined) sent.set(attempt, { ids: [id], latest: claimedAt })
+			else {
+				group.ids.push(id)
+				if (claimedAt > group.latest) group.latest = claimedAt
+			}
 		}
 	}
 	const steps: Step[] = []
-	for (const [attempt, ids] of sent) {
+	for (const [attempt, { ids, latest }] of sent) {
 		const sql = keepHistory ? SENT_WITH_HISTORY : SENT
-		steps.push({ sql, ids, values: [uuidList(ids), owner, attempt, ids.length] })
+		steps.push({ sql, ids, values: [uuidList(ids), owner, attempt, ids.length, latest] })
 	}
 	const add = (sql: string, some: readonly Settlement[]) => {
 		if (some.length === 0) return

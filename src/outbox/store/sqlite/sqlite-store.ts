@@ -23,6 +23,7 @@ import { dropDedupeKeys, insertInto, insertRows } from './insert.ts'
 import { listen } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
+import { resendOperations } from './resend.ts'
 import { MIGRATIONS, migrate, OUTBOX_CLOCK, schemaVersion } from './schema.ts'
 import { renew, settle } from './settle.ts'
 import { SharedTransactions } from './shared-transactions.ts'
@@ -104,6 +105,7 @@ const WRITES = {
 	removeRelay: 'remove a relay',
 	replay: 'replay dead letters',
 	discard: 'discard dead letters',
+	resend: 'resend messages',
 	retryNow: 'retry messages',
 	expire: 'expire messages',
 } as const
@@ -170,6 +172,7 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			...circuitOperations(connection),
 			...relayOperations(connection),
 			...deadLetterOperations(connection),
+			...resendOperations(connection),
 			...messageOperations(connection),
 			renew: (owner, leaseMs, claims) => renew(connection, owner, leaseMs, claims),
 			migrate: () => migrate(connection),
