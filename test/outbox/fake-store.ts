@@ -101,6 +101,9 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		replay: (filter) => Promise.resolve(filter.ids ?? []),
 		discard: unsupported,
 		resend: unsupported,
+		logAttempts: unsupported,
+		attempts: () => Promise.resolve([]),
+		dropAttempts: unsupported,
 		findPredecessor: unsupported,
 		stats: () =>
 			Promise.resolve({

@@ -4,6 +4,7 @@
  * functions that reject, so they run under any test framework.
  */
 import { afterDeadLetter } from './cases/after-dead-letter.ts'
+import { attemptLog } from './cases/attempts.ts'
 import { audit } from './cases/audit.ts'
 import { circuitChanges, circuits, operatorChanges } from './cases/circuits.ts'
 import { claim } from './cases/claim.ts'
@@ -75,6 +76,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'clock changes': clockChanges,
 	history,
 	resend: resending,
+	'attempt log': attemptLog,
 	notifications,
 	texts,
 	'error texts': errorTexts,

@@ -15,6 +15,7 @@ import {
 } from '../../../sql/postgres-options.ts'
 import { MAX_INT } from '../../../sql/postgres-values.ts'
 import type { OutboxStore } from '../store.ts'
+import { attemptOperations } from './attempts.ts'
 import { circuitOperations } from './circuits.ts'
 import { claim } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -120,6 +121,7 @@ export function postgresOutboxStore(options: PostgresOutboxStoreOptions): Postgr
 		...relayOperations(executor.bounded),
 		...deadLetterOperations(executor),
 		...resendOperations(executor),
+		...attemptOperations(executor),
 		...messageOperations(executor),
 		...statsOperations(executor),
 		async notify() {

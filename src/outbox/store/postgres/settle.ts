@@ -4,7 +4,8 @@
  * returns the changed ids as one text: a thousand rows would cost the client more than the database.
  *
  * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and
- * then written with a substitute error: knowing that a message failed matters more than the text.
+ * then written with a substitute error: knowing that a message failed matters more than the text. The same
+ * way the attempt log is reduced until it can be written: it must never prevent a settlement.
  */
 import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
@@ -12,7 +13,8 @@ import { isCancelledStatement, isDataError } from '../../../sql/postgres-errors.
 import { uuidList, type Value } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
 import type { OutboxStore } from '../store.ts'
-import { MAX_TIME, sanitizeError, UNSTORABLE_ERROR } from '../stored-values.ts'
+import { attemptsOf, MAX_TIME, sanitizeError, UNSTORABLE_ERROR, withLessLog } from '../stored-values.ts'
+import { insertAttempts } from './attempts.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 const list = (columns: readonly string[]): string => columns.join(', ')
@@ -146,9 +148,20 @@ interface Step {
 export function settleOperations(executor: BoundedExecutor): Pick<OutboxStore, 'settle' | 'renew'> {
 	const settle: OutboxStore['settle'] = async (owner, settlements, keepHistory) => {
 		if (settlements.length === 0) return []
+		let isLogRejected = false
 		try {
-			return await runSteps(executor, stepsFor(owner, settlements, keepHistory))
+			const steps = stepsFor(owner, settlements, keepHistory)
+			if (!settlements.some(({ log }) => log)) return await runSteps(executor, steps)
+			return await executor.transaction(async (transaction) => {
+				const lost = await runInOrder(transaction, steps)
+				isLogRejected = true
+				await insertAttempts(transaction, attemptsOf(settlements, lost))
+				isLogRejected = false
+				return lost
+			})
 		} catch (error) {
+			if (isLogRejected && (settlements.length === 1 || !isDataError(error)))
+				return settle(owner, settlements.map(withLessLog), keepHistory)
 			if (isCancelledStatement(error)) throw await timeoutError(executor, error)
 			if (!isDataError(error)) throw error
 			const [first] = settlements
@@ -181,11 +194,13 @@ async function timeoutError(executor: BoundedExecutor, error: unknown): Promise<
 async function runSteps(executor: BoundedExecutor, steps: readonly Step[]): Promise<readonly string[]> {
 	const [only] = steps
 	if (only !== undefined && steps.length === 1) return runStep(executor, only)
-	return executor.transaction(async (transaction) => {
-		const lost: string[] = []
-		for (const step of steps) lost.push(...(await runStep(transaction, step)))
-		return lost
-	})
+	return executor.transaction((transaction) => runInOrder(transaction, steps))
+}
+
+async function runInOrder(transaction: StatementRunner, steps: readonly Step[]): Promise<readonly string[]> {
+	const lost: string[] = []
+	for (const step of steps) lost.push(...(await runStep(transaction, step)))
+	return lost
 }
 
 /** Returns the ids that were not changed. */
@@ -232,6 +247,6 @@ function toRecord(settlement: Settlement): object {
 	const { id, attempt, claimedAt } = settlement
 	if (settlement.type === 'sent' || settlement.type === 'release')
 		return { id, attempt, claimedAt, inMs: settlement.type === 'release' ? settlement.inMs : undefined }
-	const { type: _, error, ...fields } = settlement
+	const { type: _, log: __, error, ...fields } = settlement
 	return { ...fields, ...(error && sanitizeError(error)) }
 }

@@ -14,6 +14,7 @@ import type { RunStatement } from '../../../sql/sqlite-client.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { OutboxStoreError } from '../errors.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
+import { attemptOperations, settleWithAttempts } from './attempts.ts'
 import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -83,6 +84,7 @@ const READS = {
 	deadGroups: 'group dead letters',
 	countDead: 'count dead letters',
 	audit: 'read the audit',
+	attempts: 'read attempts',
 	findPredecessor: 'find a predecessor',
 	stats: 'count messages',
 	now: 'read the clock',
@@ -95,6 +97,8 @@ const WRITES = {
 	dropHistory: 'delete history',
 	dropDedupeKeys: 'delete dedupe keys',
 	dropAudit: 'delete audit records',
+	logAttempts: 'log attempts',
+	dropAttempts: 'delete attempts',
 	changeCircuit: 'change a circuit',
 	pause: 'pause a destination',
 	changeByOperator: 'change a destination',
@@ -173,6 +177,7 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			...relayOperations(connection),
 			...deadLetterOperations(connection),
 			...resendOperations(connection),
+			...attemptOperations(connection),
 			...messageOperations(connection),
 			renew: (owner, leaseMs, claims) => renew(connection, owner, leaseMs, claims),
 			migrate: () => migrate(connection),
@@ -199,8 +204,12 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			}
 		},
 		settle: (owner, settlements, keepHistory) =>
-			executor.run('write', 'settle', (isSolo) =>
-				settle(connection, owner, settlements, keepHistory, isSolo),
+			settleWithAttempts(connection, settlements, (log) =>
+				executor.run('write', 'settle', (isSolo) => {
+					const lost = settle(connection, owner, settlements, keepHistory, isSolo)
+					log(lost)
+					return lost
+				}),
 			),
 		/** With `tx`, the rows are inserted before the call returns. */
 		async insert(rows, tx, options) {
