@@ -5,8 +5,14 @@
 
 export type { Queryable } from '../sql/clients.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
-export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
+export type {
+	AttemptLogOptions,
+	DeliveryContext,
+	Destination,
+	MessageHandler,
+} from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
+export type { AttemptRecord } from './diagnostics/attempts.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions } from './enqueue/transaction-check.ts'
 export type { OutboxEvent } from './events/outbox-events.ts'

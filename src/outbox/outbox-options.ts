@@ -48,8 +48,8 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	 */
 	readonly auditForMs?: number | undefined
 	/**
-	 * Replaces what `find`, `list`, `why`, `audit` and the dead letters show of payloads, headers and error
-	 * messages, for example `redactFields(['email'])`. Never changes what is stored or sent. Default:
+	 * Replaces what `find`, `list`, `why`, `attempts`, `audit` and the dead letters show of payloads, headers
+	 * and error messages, for example `redactFields(['email'])`. Never changes what is stored or sent. Default:
 	 * everything is shown.
 	 */
 	readonly redact?: RedactMessage | undefined

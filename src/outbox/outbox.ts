@@ -4,6 +4,7 @@ import type { Observable, Observation } from '../core/observe/observation.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
+import { type AttemptPageOptions, type AttemptRecord, listAttempts } from './diagnostics/attempts.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { explainMessage } from './diagnostics/why.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
@@ -220,6 +221,18 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	/** Explains in a sentence or two why a message has not been sent. */
 	why(id: string): Promise<string> {
 		return explainMessage(this.store, this.#shown, id)
+	}
+
+	/**
+	 * Returns what each call of the message's handler resulted in, oldest first: sent and dead messages
+	 * included, as long as the `attemptLog` of the destination keeps them. An attempt without a record has not
+	 * ended yet, or its process crashed.
+	 *
+	 * @example
+	 * for (const { attempt, outcome, statusCode } of await outbox.attempts(id)) console.log(attempt, outcome, statusCode)
+	 */
+	attempts(id: string, options: AttemptPageOptions = {}): Promise<readonly AttemptRecord[]> {
+		return listAttempts(this.#shown, id, options)
 	}
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */

@@ -7,7 +7,10 @@ import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
 import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
+import { responseOf } from '../message/stored-error.ts'
+import { AttemptRecorder } from './attempt-recorder.ts'
 import { type Destination, type DestinationOptions, OutboxInProgressError } from './destination.ts'
+import { readExcerpt } from './read-excerpt.ts'
 
 /** Options of `httpDestination`. `url` is required. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
@@ -60,7 +63,7 @@ export function httpDestination<M extends Message = Message>(
 	})
 	return {
 		...settings,
-		async deliver(message, { signal }) {
+		async deliver(message, { signal, attemptLog }) {
 			const own = typeof headers === 'function' ? headers(message) : headers
 			const request = client.request(typeof url === 'function' ? url(message) : url, {
 				method: 'POST',
@@ -71,10 +74,23 @@ export function httpDestination<M extends Message = Message>(
 				signal,
 			})
 			const response = await request.catch((error: unknown) => {
-				throw error instanceof HttpStatusError && isInProgressError(error)
-					? new OutboxInProgressError(error)
-					: error
+				if (!(error instanceof HttpStatusError && isInProgressError(error))) throw error
+				// The error that is thrown has no status and no body.
+				const { maxResponseChars = 0 } = attemptLog ?? {}
+				attemptLog?.record({
+					statusCode: error.statusCode,
+					response: responseOf(error, maxResponseChars).body,
+				})
+				throw new OutboxInProgressError(error)
 			})
+			attemptLog?.record({ statusCode: response.status })
+			if (attemptLog !== undefined && attemptLog.maxResponseChars > 0) {
+				// The message is sent: a timeout while the body is read must not fail it.
+				if (attemptLog instanceof AttemptRecorder) attemptLog.isAccepted = true
+				const excerpt = await readExcerpt(response.body, attemptLog.maxResponseChars, signal)
+				attemptLog.record({ response: excerpt })
+				return
+			}
 			// An unread body would keep the connection busy. The message is sent even if this fails.
 			await response.body?.cancel().catch(() => {})
 		},

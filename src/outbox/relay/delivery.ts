@@ -5,7 +5,7 @@
  */
 import { permanent } from '../../core/classify/permanent.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
-import { YaokiError } from '../../core/errors/errors.ts'
+import { TimeoutError, YaokiError } from '../../core/errors/errors.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { DeliveryInfo } from '../../core/observe/observer.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
@@ -13,6 +13,7 @@ import type { DeliveryContext, MessageHandler } from '../destinations/destinatio
 import type { RelayEvent, ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
+import type { AttemptLog } from './attempt-log.ts'
 
 /**
  * The lease of a message expired while its handler ran: another relay may be sending the message. It is
@@ -62,6 +63,8 @@ export class Delivery implements TimeoutEntry {
 	releaseReason: ReleaseReason = 'paused'
 	/** What the handler threw, for events. */
 	error: unknown
+	/** Set when the handler is called, if the destination has an attempt log. */
+	log: AttemptLog | undefined
 	#controller: AbortController | undefined
 	#abortReason: unknown
 	readonly #onTimeout: (delivery: Delivery) => void
@@ -87,6 +90,10 @@ export class Delivery implements TimeoutEntry {
 		this.#onTimeout(this)
 	}
 
+	get isTimedOut(): boolean {
+		return this.#abortReason instanceof TimeoutError
+	}
+
 	/** Returns true if the handler failed because the relay aborted it while stopping. */
 	isStoppedBy(error: unknown): boolean {
 		const reason = this.#abortReason
@@ -107,6 +114,10 @@ class Context implements DeliveryContext {
 
 	get signal(): AbortSignal {
 		return this.#delivery.signal
+	}
+
+	get attemptLog(): DeliveryContext['attemptLog'] {
+		return this.#delivery.log?.recorder
 	}
 }
 

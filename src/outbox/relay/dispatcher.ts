@@ -11,6 +11,7 @@ import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
+import { AttemptLog, LostAttempts } from './attempt-log.ts'
 import {
 	claimRef,
 	type Delivery,
@@ -39,6 +40,7 @@ const MIN_IN_PROGRESS_MS = 1_000
 
 export class Dispatcher {
 	readonly #parts: Omit<RelayParts, 'dispatcher'>
+	readonly #lostAttempts: LostAttempts
 	inFlight = 0
 	/** True while nothing may be started: a poison candidate runs alone, or the relay stops. */
 	isPaused = false
@@ -47,6 +49,7 @@ export class Dispatcher {
 
 	constructor(parts: Omit<RelayParts, 'dispatcher'>) {
 		this.#parts = parts
+		this.#lostAttempts = new LostAttempts(parts.context)
 		parts.settler.onRunContinued = () => this.pump()
 	}
 
@@ -111,6 +114,7 @@ export class Dispatcher {
 		const { id: messageId, topic, destination, attempt: attempts } = delivery.row
 		if (delivery.isSettled) return
 		delivery.isSettled = true
+		this.#lostAttempts.add(delivery)
 		this.#parts.settler.releaseFollowers(state, delivery)
 		delivery.abort(new OutboxLeaseLostError(messageId))
 		delivery.list?.remove(delivery)
@@ -122,6 +126,11 @@ export class Dispatcher {
 	readonly onTimeout = (delivery: Delivery): void => {
 		const state = this.#parts.states.byName.get(delivery.row.destination)
 		if (!state) return
+		if (delivery.log?.recorder.isAccepted) {
+			this.#onSuccess(state, delivery, this.#now(), state.settings.timeoutMs)
+			delivery.abort(new TimeoutError(state.destination, state.settings.timeoutMs))
+			return
+		}
 		const error = new TimeoutError(state.destination, state.settings.timeoutMs)
 		delivery.abort(error)
 		this.#onFailure(state, delivery, error)
@@ -191,6 +200,8 @@ export class Dispatcher {
 		state.inFlight.add(delivery)
 		this.inFlight++
 		delivery.generation = state.breaker.generation
+		const { attemptLog } = state.settings
+		if (attemptLog) delivery.log = new AttemptLog(attemptLog, startedAt)
 		state.timeouts().add(delivery, startedAt)
 		const { emitter, settings } = this.#parts.context
 		invokeHandler(state.settings.deliver, delivery, settings.name, emitter).then(

@@ -87,6 +87,7 @@ export class RelayRun {
 		// It fails only if the store was abandoned by a stop.
 		this.#running = this.#claimer.run().catch(() => {})
 		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
+		this.addCleanup(startDeleting(runtime, (limit) => store.dropAttempts(limit)))
 		if (historyForMs > 0 && historyForMs < Infinity)
 			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
 		if (auditForMs < Infinity)
