@@ -12,5 +12,5 @@ pool.on('error', (error) => console.error(`PostgreSQL: ${error.message}`))
 export const outbox: Outbox = new Outbox({
 	store: postgresOutboxStore({ client: pool }),
 	outsideTransaction: 'reject', // a message without a transaction is an error
-	history: { keepForMs: 86_400_000 }, // keep sent messages for a day, so that we can look at them
+	historyForMs: 86_400_000, // keep sent messages for a day, so that we can look at them
 })

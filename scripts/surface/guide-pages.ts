@@ -34,7 +34,7 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	'idempotency-functions': 'IdempotencyConflictError',
 	'idempotency-reference': 'redisIdempotencyStore IdempotencyStore idempotencyStoreConformance',
 	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
-	'outbox-reference': 'MessageNotQueuedError',
+	'outbox-reference': 'MessageNotQueuedError MessageNotSentError',
 	relay: 'Relay httpDestination MessageHandler RelayEvent',
 	'dead-letters': 'DeadLetterNotFoundError',
 	'outbox-operations': 'redactFields',

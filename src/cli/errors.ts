@@ -51,6 +51,7 @@ const KINDS: ReadonlyMap<unknown, ExitKind> = new Map<string, ExitKind>([
 	['YAOKI_INVALID_ARGUMENT', 'usage'],
 	['YAOKI_DEAD_LETTER_NOT_FOUND', 'notFound'],
 	['YAOKI_MESSAGE_NOT_QUEUED', 'notFound'],
+	['YAOKI_MESSAGE_NOT_SENT', 'notFound'],
 ])
 
 /** Returns what is printed for a thrown value. The stack of errors that no command expects helps. */

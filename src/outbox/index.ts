@@ -15,8 +15,14 @@ export { typeormTx } from '../sql/orms/typeorm.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
 export { type BatchDestinationOptions, batchDestination } from './destinations/batch-destination.ts'
 export type { BatchReport } from './destinations/batch-report.ts'
-export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
+export type {
+	AttemptLogOptions,
+	DeliveryContext,
+	Destination,
+	MessageHandler,
+} from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
+export type { AttemptRecord } from './diagnostics/attempts.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions } from './enqueue/transaction-check.ts'
 export type { OutboxEvent } from './events/outbox-events.ts'
@@ -47,7 +53,11 @@ export type {
 export type { RedactMessage } from './message/redact.ts'
 export { redactFields } from './message/redact.ts'
 export type { AuditRecord } from './operator/audit.ts'
-export { DeadLetterNotFoundError, MessageNotQueuedError } from './operator/require-status.ts'
+export {
+	DeadLetterNotFoundError,
+	MessageNotQueuedError,
+	MessageNotSentError,
+} from './operator/require-status.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
 export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'

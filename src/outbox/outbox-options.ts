@@ -1,5 +1,4 @@
 /** The options of an outbox: validation and defaults. */
-import { withOptionPath } from '../core/options/option-path.ts'
 import {
 	checkNames,
 	invalidOption,
@@ -29,10 +28,10 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	/** Maximum size of a payload, in bytes of JSON. Default 1,048,576. */
 	readonly maxPayloadBytes?: number | undefined
 	/**
-	 * Keeps sent messages: `true` permanently, or for `keepForMs` milliseconds. Default false: they are
-	 * deleted.
+	 * How long sent messages are kept, in milliseconds, so that `find` returns them and `resend` delivers them
+	 * again. `Infinity` keeps them permanently. Default 0: a message is deleted when it is sent.
 	 */
-	readonly history?: { readonly keepForMs: number } | boolean | undefined
+	readonly historyForMs?: number | undefined
 	/**
 	 * How long a `dedupeKey` rejects further messages, from the time when its message is due. A key is never
 	 * free while its message is queued or dead. Default 86,400,000: a day.
@@ -49,8 +48,8 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	 */
 	readonly auditForMs?: number | undefined
 	/**
-	 * Replaces what `find`, `list`, `why`, `audit` and the dead letters show of payloads, headers and error
-	 * messages, for example `redactFields(['email'])`. Never changes what is stored or sent. Default:
+	 * Replaces what `find`, `list`, `why`, `attempts`, `audit` and the dead letters show of payloads, headers
+	 * and error messages, for example `redactFields(['email'])`. Never changes what is stored or sent. Default:
 	 * everything is shown.
 	 */
 	readonly redact?: RedactMessage | undefined
@@ -62,19 +61,20 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly onWarning?: ((text: string) => void) | undefined
 }
 
-type WithoutDefault = 'topics' | 'history' | 'redact'
+type WithoutDefault = 'topics' | 'redact'
 
 export type OutboxSettings = Pick<OutboxOptions, 'redact'> & {
 	readonly [Name in Exclude<keyof OutboxOptions, WithoutDefault>]-?: NonNullable<OutboxOptions[Name]>
 } & {
 	readonly validatePayload: ValidatePayload | undefined
 	readonly keepsHistory: boolean
-	/** Undefined if history is kept permanently, or not at all. */
-	readonly historyForMs: number | undefined
 }
 
 /** The settings whose defaults are in the schema. */
-type Defaults = Pick<OutboxSettings, 'maxPayloadBytes' | 'dedupeForMs' | 'auditForMs' | 'outsideTransaction'>
+type Defaults = Pick<
+	OutboxSettings,
+	'maxPayloadBytes' | 'historyForMs' | 'dedupeForMs' | 'auditForMs' | 'outsideTransaction'
+>
 
 const DAY_MS = 86_400_000
 
@@ -83,7 +83,7 @@ const SCHEMA: OptionSchema = {
 	name: 'string',
 	topics: 'any',
 	maxPayloadBytes: [1, MAX_NUMBER, 1_048_576],
-	history: 'any',
+	historyForMs: [0, Infinity, 0],
 	dedupeForMs: [1, MAX_NUMBER, DEFAULT_DEDUPE_FOR_MS],
 	lockKeys: 'boolean',
 	auditForMs: [1, Infinity, 90 * DAY_MS],
@@ -95,7 +95,7 @@ const SCHEMA: OptionSchema = {
 
 export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	checkNames(options, SCHEMA, 'Outbox')
-	const { topics, history = false, ...settings } = readOptions<OutboxOptions & Defaults>(options, SCHEMA)
+	const { topics, ...settings } = readOptions<OutboxOptions & Defaults>(options, SCHEMA)
 	const { store, runtime = systemRuntime } = options
 	const expected = 'a store, such as sqliteOutboxStore(file) or postgresOutboxStore({ client })'
 	if (typeof (store as Partial<OutboxStore> | null | undefined)?.insert !== 'function')
@@ -106,19 +106,9 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 		...settings,
 		name: options.name ?? 'outbox',
 		validatePayload: readTopics(topics),
-		keepsHistory: history !== false,
-		historyForMs: readHistory(history),
+		keepsHistory: settings.historyForMs > 0,
 		lockKeys: options.lockKeys ?? true,
 		runtime,
 		onWarning: options.onWarning ?? ((text) => console.warn(text)),
 	}
-}
-
-function readHistory(history: unknown): number | undefined {
-	if (typeof history === 'boolean') return undefined
-	const { keepForMs } = Object(history) as { readonly keepForMs?: unknown }
-	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MAX_NUMBER))
-		invalidOption('history', history, 'true, false or { keepForMs } with a positive number')
-	withOptionPath('history', () => checkNames(Object(history), { keepForMs: 'any' }))
-	return keepForMs
 }

@@ -4,6 +4,7 @@ import type { Observable, Observation } from '../core/observe/observation.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
+import { type AttemptPageOptions, type AttemptRecord, listAttempts } from './diagnostics/attempts.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { explainMessage } from './diagnostics/why.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
@@ -24,6 +25,7 @@ import {
 } from './operator/audit.ts'
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
 import type { OperatorOptions } from './operator/operator.ts'
+import { resendMessage } from './operator/resend.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages, type SelectionOptions } from './queued-messages.ts'
 import type { OutboxStore } from './store/store.ts'
@@ -47,8 +49,8 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	readonly store: OutboxStore
 	/** @internal True if sent messages are kept. */
 	readonly keepsHistory: boolean
-	/** @internal How long they are kept; undefined for permanently. */
-	readonly historyForMs: number | undefined
+	/** @internal How long they are kept. */
+	readonly historyForMs: number
 	/** @internal How long audit records are kept. */
 	readonly auditForMs: number
 	/** The dead letters: list, replay, edit, discard. */
@@ -167,6 +169,20 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	}
 
 	/**
+	 * Delivers a sent message again: moves it from the history back into the queue, due now, with the same id
+	 * and at its former position in the order of its key. A receiver that remembers the id treats it as a
+	 * duplicate and ignores it. An `expiresAt` that has passed is removed. Throws a `MessageNotSentError` if
+	 * the history does not have the message, which needs `historyForMs`.
+	 *
+	 * @example
+	 * await outbox.resend(id, { reason: 'the receiver restored a backup' })
+	 */
+	async resend(id: string, options: OperatorOptions = {}): Promise<void> {
+		await resendMessage(this, id, options)
+		this.#onChanged('outbox_resent', 1)
+	}
+
+	/**
 	 * Pauses a destination for all relays, until `resume` or for `forMs`. It survives restarts, and messages of
 	 * the destination use no attempts. Relays obey at their next poll at the latest; messages in flight are
 	 * finished.
@@ -205,6 +221,18 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	/** Explains in a sentence or two why a message has not been sent. */
 	why(id: string): Promise<string> {
 		return explainMessage(this.store, this.#shown, id)
+	}
+
+	/**
+	 * Returns what each call of the message's handler resulted in, oldest first: sent and dead messages
+	 * included, as long as the `attemptLog` of the destination keeps them. An attempt without a record has not
+	 * ended yet, or its process crashed.
+	 *
+	 * @example
+	 * for (const { attempt, outcome, statusCode } of await outbox.attempts(id)) console.log(attempt, outcome, statusCode)
+	 */
+	attempts(id: string, options: AttemptPageOptions = {}): Promise<readonly AttemptRecord[]> {
+		return listAttempts(this.#shown, id, options)
 	}
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */

@@ -154,7 +154,7 @@ function idempotencyDefaults(options: object): object {
 	return plain(settings)
 }
 function outboxDefaults(options: object): object {
-	const { keepsHistory, historyForMs, ...settings } = readOutboxOptions({
+	const { keepsHistory, ...settings } = readOutboxOptions({
 		store: sqliteOutboxStore(':memory:'),
 		...options,
 	})

@@ -100,6 +100,10 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		countDead: unsupported,
 		replay: (filter) => Promise.resolve(filter.ids ?? []),
 		discard: unsupported,
+		resend: unsupported,
+		logAttempts: unsupported,
+		attempts: () => Promise.resolve([]),
+		dropAttempts: unsupported,
 		findPredecessor: unsupported,
 		stats: () =>
 			Promise.resolve({

@@ -21,10 +21,10 @@ describe('an outbox', () => {
 		[{ store, maxPayloadBytes: 0 }, 'maxPayloadBytes'],
 		[{ store, maxPayloadBytes: Number.NaN }, 'maxPayloadBytes'],
 		[{ store, outsideTransaction: 'ignore' }, 'outsideTransaction'],
-		[{ store, history: 7 }, 'history'],
-		[{ store, history: {} }, 'history'],
-		[{ store, history: { keepForMs: 0 } }, 'history'],
-		[{ store, history: { keepForMs: 1, keepFor: 2 } }, 'history.keepFor'],
+		[{ store, history: true }, 'history'],
+		[{ store, historyForMs: true }, 'historyForMs'],
+		[{ store, historyForMs: -1 }, 'historyForMs'],
+		[{ store, historyForMs: { keepForMs: 1 } }, 'historyForMs'],
 		[{ store, dedupeForMs: 0 }, 'dedupeForMs'],
 		[{ store, dedupeForMs: '1d' }, 'dedupeForMs'],
 		[{ store, lockKeys: 'never' }, 'lockKeys'],
@@ -43,13 +43,16 @@ describe('an outbox', () => {
 })
 
 test.each([
-	[undefined, false, undefined],
-	[false, false, undefined],
-	[true, true, undefined],
-	[{ keepForMs: 1_000 }, true, 1_000],
-])('history: %j sets whether and how long sent messages are kept', (history, keepsHistory, historyForMs) => {
-	expect(setup({ history }).outbox).toMatchObject({ keepsHistory, historyForMs })
-})
+	[undefined, false, 0],
+	[0, false, 0],
+	[Infinity, true, Infinity],
+	[1_000, true, 1_000],
+])(
+	'historyForMs: %s sets whether and how long sent messages are kept',
+	(given, keepsHistory, historyForMs) => {
+		expect(setup({ historyForMs: given }).outbox).toMatchObject({ keepsHistory, historyForMs })
+	},
+)
 
 test('passes dedupeForMs and lockKeys to the store', async () => {
 	const given = [{}, { dedupeForMs: 5_000 }, { lockKeys: false }]

@@ -21,7 +21,7 @@ export const audit: Command = defineCommand({
 	options: {
 		...DATABASE_OPTIONS,
 		action: text('ACTION', 'only this action', {
-			choices: ['expire', 'replay', 'edit', 'discard', 'pause', 'resume', 'close-circuit'],
+			choices: ['expire', 'replay', 'edit', 'discard', 'resend', 'pause', 'resume', 'close-circuit'],
 		}),
 		destination: text('NAME', 'changes of this destination and its messages'),
 		by: text('NAME', 'changes by this person or process'),

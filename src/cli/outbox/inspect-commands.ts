@@ -4,13 +4,14 @@ import type { Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
-import { type Command, type CommandResult, defineCommand } from '../command.ts'
+import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
 import { EXAMPLE_ID, FILTER_OPTIONS, REDACT_OPTION, toFilter } from './filter-options.ts'
-import { type OpenArguments, withOutbox } from './open-outbox.ts'
+import { withOutbox } from './open-outbox.ts'
+import { renderAttempts } from './render-attempts.ts'
 import { renderGroups, renderList, renderMessage } from './render-messages.ts'
 import { renderStatus } from './render-status.ts'
 
@@ -97,19 +98,6 @@ async function requireMessage(outbox: Outbox, id: string): Promise<MessageRecord
 	})
 }
 
-/** Prints one message with the reason why it is not delivered. */
-async function explain(
-	id: string,
-	args: OpenArguments,
-	io: CommandIo,
-	print: (message: MessageRecord, why: string) => void,
-): CommandResult {
-	return withOutbox(args, io, async ({ outbox }) => {
-		const message = await requireMessage(outbox, id)
-		print(message, await outbox.why(message.id))
-	})
-}
-
 export const show: Command = defineCommand({
 	examples: [
 		[`yaoki outbox show ${EXAMPLE_ID}`, 'status, attempts, last error and payload'],
@@ -118,11 +106,16 @@ export const show: Command = defineCommand({
 	options: { ...DATABASE_OPTIONS, noPayload: NO_PAYLOAD, ...REDACT_OPTION },
 	positionals: MESSAGE_ID,
 	run: ({ id, ...args }, io) =>
-		explain(id, args, io, (message, reason) => {
+		withOutbox(args, io, async ({ outbox }) => {
+			const message = await requireMessage(outbox, id)
+			const reason = await outbox.why(message.id)
 			const shown = args.noPayload ? withoutContent(message) : message
 			io.result({ ...shown, why: reason }, () => renderMessage(shown, reason, io))
 		}),
 })
+
+/** More attempts than the default number of retries allows for, several replays included. */
+const MAX_ATTEMPTS = 100
 
 export const why: Command = defineCommand({
 	examples: [
@@ -130,11 +123,23 @@ export const why: Command = defineCommand({
 			`yaoki outbox why ${EXAMPLE_ID}`,
 			'what the message waits for: a retry, a paused destination, a relay, ...',
 		],
+		[`yaoki outbox why ${EXAMPLE_ID} --json`, 'the same for a program, with the logged attempts in full'],
 	],
 	options: { ...DATABASE_OPTIONS, ...REDACT_OPTION },
 	positionals: MESSAGE_ID,
 	run: ({ id, ...args }, io) =>
-		explain(id, args, io, (message, reason) =>
-			io.result({ id: message.id, why: reason }, sanitizeLine(reason)),
-		),
+		withOutbox(args, io, async ({ outbox }) => {
+			const attempts = await outbox.attempts(id, { limit: MAX_ATTEMPTS })
+			// The log outlives a message that was sent.
+			const messageId = attempts.length > 0 ? id.toLowerCase() : (await requireMessage(outbox, id)).id
+			const reason = await outbox.why(messageId)
+			io.result({ id: messageId, why: reason, attempts }, () => {
+				const text = sanitizeLine(reason)
+				return attempts.length === 0 ? text : `${text}\n\n${renderAttempts(attempts, io)}`
+			})
+			if (attempts.length === MAX_ATTEMPTS)
+				io.note(
+					`These are the first ${MAX_ATTEMPTS} attempts. outbox.attempts(id, { after }) returns the others.`,
+				)
+		}),
 })

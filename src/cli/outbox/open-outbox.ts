@@ -48,7 +48,7 @@ export async function withOutbox(
 		const { store, close } = await openStore(target, signal)
 		const outbox = new Outbox({
 			store,
-			history: keepHistory,
+			historyForMs: keepHistory ? Infinity : 0,
 			runtime: io.runtime,
 			redact: await toRedact(args.redact ?? io.env['YAOKI_REDACT'] ?? ''),
 			onWarning: (text) => io.warn(text),

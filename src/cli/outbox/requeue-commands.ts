@@ -1,7 +1,6 @@
 /**
- * The commands that change messages: `outbox retry`, `outbox expire` and `outbox discard`; `outbox replay` has a
- * file of its own.
- * Each needs ids, a filter or `--all`.
+ * The commands that change messages: `outbox retry`, `outbox expire`, `outbox resend` and `outbox discard`;
+ * `outbox replay` has a file of its own. Each needs ids, a filter or `--all`; `resend` needs an id.
  *
  * `retry` with a filter leaves scheduled messages without an attempt alone: a reminder for tomorrow must not
  * go out because billing is back. `discard` is the only command that loses data, so it needs `--yes`.
@@ -112,6 +111,22 @@ export const expire: Command = defineCommand({
 			io.result({ expired }, expired === 0 ? 'No queued message matches.' : text)
 		})
 	},
+})
+
+export const resend: Command = defineCommand({
+	examples: [
+		[
+			`yaoki outbox resend ${EXAMPLE_ID} --reason 'lost by the receiver'`,
+			'deliver a sent message again, with the same id',
+		],
+	],
+	options: { ...DATABASE_OPTIONS, ...OPERATOR_OPTIONS },
+	positionals: { id: { placeholder: 'ID', description: 'id of a sent message that is kept in the history' } },
+	run: ({ id, by, reason, ...args }, io) =>
+		withOutbox(args, io, async ({ outbox }) => {
+			await outbox.resend(id, { by, reason })
+			io.result({ resent: 1 }, `Message ${id} is queued again.`)
+		}),
 })
 
 export const discard: Command = defineCommand({

@@ -11,6 +11,7 @@ export const COMMON_SCHEMA = {
 	retry: 'any',
 	circuitBreaker: 'any',
 	order: 'any',
+	attemptLog: 'any',
 } as const satisfies Readonly<Record<keyof DestinationOptions, unknown>> & OptionSchema
 
 export const DESTINATION_SCHEMA: OptionSchema = { deliver: 'function', ...COMMON_SCHEMA }

@@ -20,6 +20,27 @@ export interface DeliveryContext {
 	 * The index of this attempt, from 0. `message.attempts` is the number of attempts: always `attempt + 1`.
 	 */
 	readonly attempt: number
+	/**
+	 * Adds facts to the record of this attempt; present only if the destination has an `attemptLog`. Errors
+	 * with a status and a body, such as an `HttpError`, are recorded without it.
+	 *
+	 * @example
+	 * const call: MessageHandler = async (message, { signal, attemptLog }) => {
+	 * 	const response = await sms.send(message.payload, { signal })
+	 * 	attemptLog?.record({ statusCode: response.status, response: response.text })
+	 * }
+	 */
+	readonly attemptLog?:
+		| {
+				/** Read no more of a response than that. 0 if responses are not stored. */
+				readonly maxResponseChars: number
+				/** Later facts replace earlier ones. It never throws. */
+				record(facts: {
+					readonly statusCode?: number | undefined
+					readonly response?: string | undefined
+				}): void
+		  }
+		| undefined
 }
 
 /**
@@ -86,6 +107,22 @@ export interface OrderOptions {
 	readonly afterDeadLetter?: AfterDeadLetter | undefined
 }
 
+/**
+ * What the attempt log stores of each call of a handler, and for how long. It is the option `attemptLog` of a
+ * relay or a destination.
+ */
+export interface AttemptLogOptions {
+	/** How long records are kept, in milliseconds. `Infinity` keeps them permanently. Default 604,800,000 (7 days). */
+	readonly keepForMs?: number | undefined
+	/** How many characters of a response are stored, at most 100,000. 0 stores none. Default 1,000. */
+	readonly maxResponseChars?: number | undefined
+	/**
+	 * Replaces the excerpt of a response before it is stored. A secret may be cut off at its end. If it throws,
+	 * no excerpt is stored. Default: the excerpt is stored as it is.
+	 */
+	readonly redact?: ((response: string) => string) | undefined
+}
+
 /** Options of one destination. The defaults are the relay's. */
 export interface DestinationOptions {
 	/**
@@ -107,6 +144,8 @@ export interface DestinationOptions {
 	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Keeps the order of messages with the same key. Default: false. */
 	readonly order?: boolean | OrderOptions | undefined
+	/** Keeps a record of each call of the handler. Default: the relay's `attemptLog`. */
+	readonly attemptLog?: AttemptLogOptions | boolean | undefined
 }
 
 /** When sending to a destination is stopped, and for how long. */

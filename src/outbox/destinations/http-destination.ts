@@ -10,9 +10,12 @@ import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { untilAbort } from '../../http/request/attempt-hooks.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
+import { responseOf } from '../message/stored-error.ts'
+import { AttemptRecorder } from './attempt-recorder.ts'
 import { type DestinationOf, type DestinationOptions, OutboxInProgressError } from './destination.ts'
 import { COMMON_SCHEMA } from './destination-schema.ts'
 import { type HeaderRecord, isHeaderRecord, requestHeaders } from './message-headers.ts'
+import { readExcerpt } from './read-excerpt.ts'
 
 /** Options of `httpDestination`. `url` is required. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
@@ -89,7 +92,7 @@ export function httpDestination<M extends Message = Message>(
 	const extra = dispatcher && { dispatcher }
 	return {
 		...settings,
-		async deliver(message, { signal }) {
+		async deliver(message, { signal, attemptLog }) {
 			const target = typeof url === 'function' ? await untilAbort(signal, () => url(message)) : url
 			if (typeof url === 'function') checkTarget(target)
 			const body = new TextEncoder().encode(JSON.stringify(message.payload))
@@ -107,10 +110,23 @@ export function httpDestination<M extends Message = Message>(
 				...extra,
 			})
 			const response = await request.catch((error: unknown) => {
-				throw error instanceof HttpStatusError && isInProgressError(error)
-					? new OutboxInProgressError(error)
-					: error
+				if (!(error instanceof HttpStatusError && isInProgressError(error))) throw error
+				// The error that is thrown has no status and no body.
+				const { maxResponseChars = 0 } = attemptLog ?? {}
+				attemptLog?.record({
+					statusCode: error.statusCode,
+					response: responseOf(error, maxResponseChars).body,
+				})
+				throw new OutboxInProgressError(error)
 			})
+			attemptLog?.record({ statusCode: response.status })
+			if (attemptLog !== undefined && attemptLog.maxResponseChars > 0) {
+				// The message is sent: a timeout while the body is read must not fail it.
+				if (attemptLog instanceof AttemptRecorder) attemptLog.isAccepted = true
+				const excerpt = await readExcerpt(response.body, attemptLog.maxResponseChars, signal)
+				attemptLog.record({ response: excerpt })
+				return
+			}
 			// An unread body would keep the connection busy. The message is sent even if this fails.
 			await response.body?.cancel().catch(() => {})
 		},

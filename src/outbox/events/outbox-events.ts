@@ -13,11 +13,16 @@ interface EnqueuedEvent extends EventBase {
 }
 
 /**
- * Dead letters were replayed or discarded, or queued messages were made due by `retry` or ended by `expire`.
- * One event per batch.
+ * Dead letters were replayed or discarded, queued messages were made due by `retry` or ended by `expire`, or
+ * sent messages were queued again by `resend`. One event per batch.
  */
 export interface MessagesChangedEvent extends EventBase {
-	readonly type: 'outbox_replayed' | 'outbox_discarded' | 'outbox_retried' | 'outbox_expired'
+	readonly type:
+		| 'outbox_replayed'
+		| 'outbox_discarded'
+		| 'outbox_retried'
+		| 'outbox_expired'
+		| 'outbox_resent'
 	readonly count: number
 }
 

@@ -3,7 +3,7 @@
  * or sent changes. An error may quote the payload, so its message can be hidden too. If the user's function
  * throws, nothing is shown: a bug in it must not reveal what it was meant to hide.
  */
-import type { AuditRow, StoredMessage } from '../store/rows.ts'
+import type { AttemptRow, AuditRow, StoredMessage } from '../store/rows.ts'
 import type { DeadGroupRow, OutboxStore } from '../store/store.ts'
 import { parseJson, toHeaders } from './record.ts'
 
@@ -13,19 +13,23 @@ interface RedactableMessage {
 	readonly destination: string
 	readonly payload: unknown
 	readonly headers: Readonly<Record<string, string>>
-	/** The message of the latest error, which may quote the payload; undefined without an error. */
+	/**
+	 * The message of the latest error, or a text of an attempt: its error message or the excerpt of a response.
+	 * It may quote the payload. Undefined without one.
+	 */
 	readonly errorMessage: string | undefined
 }
 
 /**
- * Hides parts of a message where people read it (`find`, `list`, `why`, `audit`, dead letters); what is
- * stored and sent does not change. It is the option `redact` of an `Outbox`; `redactFields` creates one.
+ * Hides parts of a message where people read it (`find`, `list`, `why`, `attempts`, `audit`, dead letters);
+ * what is stored and sent does not change. It is the option `redact` of an `Outbox`; `redactFields` creates one.
  */
 export type RedactMessage = (
 	message: RedactableMessage,
 ) => Pick<RedactableMessage, 'payload' | 'headers' | 'errorMessage'>
 
 const FAILED = '[redaction failed]'
+const GONE = '[not shown: redaction needs the message, which is no longer stored]'
 
 type Redacted = ReturnType<RedactMessage>
 
@@ -41,7 +45,10 @@ function apply(redact: RedactMessage, message: RedactableMessage): Redacted {
 }
 
 /** What people read of messages. */
-export type ShownStore = Pick<OutboxStore, 'find' | 'list' | 'findPredecessor' | 'deadGroups' | 'audit'>
+export type ShownStore = Pick<
+	OutboxStore,
+	'find' | 'list' | 'findPredecessor' | 'deadGroups' | 'audit' | 'attempts'
+>
 
 /** Returns the methods of the store that read messages, with redaction. */
 export function withRedaction(store: OutboxStore, redact: RedactMessage | undefined): ShownStore {
@@ -60,6 +67,8 @@ export function withRedaction(store: OutboxStore, redact: RedactMessage | undefi
 		deadGroups: async (filter, limit) => redactGroups(store, await store.deadGroups(filter, limit), redact),
 		audit: async (filter, limit, before) =>
 			(await store.audit(filter, limit, before)).map((row) => redactAudit(row, redact)),
+		attempts: async (id, limit, after) =>
+			redactAttempts(await store.find(id), await store.attempts(id, limit, after), redact),
 	}
 }
 
@@ -93,6 +102,26 @@ async function redactGroups(
 		...group,
 		// A message that was replayed in between is no longer there.
 		errorMessage: group.errorMessage === null ? null : (messages.get(group.exampleId) ?? FAILED),
+	}))
+}
+
+/** The payload of the message says what to hide. Without the message, no text is shown. */
+function redactAttempts(
+	message: StoredMessage | undefined,
+	attempts: readonly AttemptRow[],
+	redact: RedactMessage,
+): readonly AttemptRow[] {
+	const shown = (text: string | null): string | null => {
+		if (text === null || message === undefined) return text && GONE
+		const { topic, destination } = message
+		const payload = parseJson(message.payload)
+		const headers = toHeaders(message.headers)
+		return apply(redact, { topic, destination, payload, headers, errorMessage: text }).errorMessage ?? ''
+	}
+	return attempts.map((attempt) => ({
+		...attempt,
+		errorMessage: shown(attempt.errorMessage),
+		response: shown(attempt.response),
 	}))
 }
 

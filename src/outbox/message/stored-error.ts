@@ -41,7 +41,7 @@ export function toStoredError(error: unknown): StoredError {
 export const messageForEvents = (error: unknown): string =>
 	truncate(reduceUrls(errorMessage(error, httpStatus(error))), MAX_MESSAGE)
 
-function errorName(error: unknown): string {
+export function errorName(error: unknown): string {
 	const name = isObject(error) ? firstLine(safeGet(error, 'name')) : ''
 	return name === '' ? (error === null ? 'null' : typeof error) : truncate(name, MAX_TYPE)
 }
@@ -72,10 +72,25 @@ function httpStatus(error: unknown): number | undefined {
 	return candidates.find(isStatus)
 }
 
-const isStatus = (value: unknown): value is number =>
+export const isStatus = (value: unknown): value is number =>
 	typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599
 
 const CODE = /^(?:[A-Z][A-Z_]{1,49}|[A-Z][A-Z0-9_]{1,19}|[0-9A-Z]{5})$/
+
+/** Returns what an error says about the response: its status, and the start of its body as it is. */
+export function responseOf(
+	error: unknown,
+	maxChars: number,
+): { readonly statusCode: number | undefined; readonly body: string | undefined } {
+	const statusCode = httpStatus(error)
+	const body = statusCode === undefined ? undefined : (safeGet(error, 'body') ?? undefined)
+	try {
+		const text = body === undefined || typeof body === 'string' ? body : jsonText(body, maxChars)
+		return { statusCode, body: text?.slice(0, maxChars) }
+	} catch {
+		return { statusCode, body: undefined }
+	}
+}
 
 /** Returns a code such as `ECONNREFUSED` or `23505`. Longer texts may contain an id. */
 function errorCode(error: unknown): string {
@@ -146,7 +161,7 @@ function firstLine(text: unknown, content = /[^\s\p{Cc}]/u): string {
 }
 
 /** Cuts a text without splitting a surrogate pair. */
-function truncate(text: string, length: number): string {
+export function truncate(text: string, length: number): string {
 	if (text.length <= length) return text
 	return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
 }

@@ -1,4 +1,4 @@
-/** What operators did to dead letters, with the original message, and to destinations. */
+/** What operators did to messages, with the original message, and to destinations. */
 import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
 import { checkLimit, isMessageId, PAGE_SIZE, readName, readText, readTime } from '../message/filter.ts'
@@ -51,6 +51,7 @@ const ACTIONS: Readonly<Record<AuditAction, true>> = {
 	replay: true,
 	edit: true,
 	discard: true,
+	resend: true,
 	pause: true,
 	resume: true,
 	'close-circuit': true,

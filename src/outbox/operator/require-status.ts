@@ -49,6 +49,45 @@ export class MessageNotQueuedError extends YaokiError {
 	}
 }
 
+/**
+ * `outbox.resend` rejects with it if the id is not the id of a sent message in the history; nothing was
+ * changed. `messages` has the id and the status. Without history, set `historyForMs` of the outbox.
+ */
+export class MessageNotSentError extends YaokiError {
+	override readonly name = 'MessageNotSentError'
+	/**
+	 * The message. `pending`, `processing`: it is still to be sent. `dead`: it is a dead letter. `unknown`: it
+	 * is not in the history, was discarded, or never existed.
+	 */
+	readonly messages: readonly UnchangedMessage[]
+
+	constructor(message: UnchangedMessage, historyForMs: number) {
+		super('YAOKI_MESSAGE_NOT_SENT', `Message ${message.id} ${describeNotSent(message, historyForMs)}`)
+		this.messages = [message]
+	}
+}
+
+function describeNotSent({ status }: UnchangedMessage, historyForMs: number): string {
+	if (status === 'dead') return 'is a dead letter, not sent. Replay it instead.'
+	if (status === 'processing') return 'is in flight already. Nothing was resent.'
+	if (status !== 'unknown') return 'is queued already. Nothing was resent. Use retry to make it due now.'
+	const kept =
+		historyForMs > 0
+			? `sent messages are kept for ${historyForMs} ms (historyForMs)`
+			: 'this outbox keeps no sent messages. Set historyForMs of the outbox that the relay uses, to resend messages that are sent from then on'
+	return `is not in the history: it was sent too long ago, was discarded, or never existed; ${kept}.`
+}
+
+/** Returns the error for an id that was not in the history. */
+export async function notSentError(
+	store: OutboxStore,
+	id: string,
+	historyForMs: number,
+): Promise<MessageNotSentError> {
+	const [other = { id, status: 'unknown' } as const] = await findOthers(store, [id], 'sent')
+	return new MessageNotSentError(other, historyForMs)
+}
+
 function describe(messages: readonly UnchangedMessage[], expected: string, action: Action): string {
 	const [first] = messages
 	const isUnknown = first?.status === 'unknown'

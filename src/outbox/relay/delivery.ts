@@ -5,7 +5,7 @@
  */
 import { permanent } from '../../core/classify/permanent.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
-import { YaokiError } from '../../core/errors/errors.ts'
+import { TimeoutError, YaokiError } from '../../core/errors/errors.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { DeliveryInfo } from '../../core/observe/observer.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
@@ -13,6 +13,7 @@ import type { DeliveryContext, MessageHandler } from '../destinations/destinatio
 import type { RelayEvent, ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
+import type { AttemptLog } from './attempt-log.ts'
 import type { Batch } from './batch.ts'
 
 /**
@@ -58,6 +59,10 @@ export class HandlerSignal {
 		this.#controller?.abort(this.#abortReason)
 	}
 
+	get isTimedOut(): boolean {
+		return this.#abortReason instanceof TimeoutError
+	}
+
 	/** Returns true if the handler failed because the relay aborted it while stopping. */
 	isStoppedBy(error: unknown): boolean {
 		const reason = this.#abortReason
@@ -87,6 +92,8 @@ export class Delivery extends HandlerSignal implements TimeoutEntry {
 	releaseReason: ReleaseReason = 'paused'
 	/** What the handler threw, for events. */
 	error: unknown
+	/** Set when the handler is called, if the destination has an attempt log. */
+	log: AttemptLog | undefined
 	/** The call that it shares with other messages. It has the timeout and the signal. */
 	batch: Batch | undefined
 	/** Equal for the messages of a divided batch that are sent together again. */
@@ -103,6 +110,10 @@ export class Delivery extends HandlerSignal implements TimeoutEntry {
 	override abort(reason: unknown): void {
 		if (this.batch) this.batch.abortOne(this, reason)
 		else super.abort(reason)
+	}
+
+	override get isTimedOut(): boolean {
+		return this.batch ? this.batch.isTimedOut : super.isTimedOut
 	}
 
 	override isStoppedBy(error: unknown): boolean {
@@ -132,6 +143,10 @@ class Context implements DeliveryContext {
 
 	get signal(): AbortSignal {
 		return this.#delivery.signal
+	}
+
+	get attemptLog(): DeliveryContext['attemptLog'] {
+		return this.#delivery.log?.recorder
 	}
 }
 

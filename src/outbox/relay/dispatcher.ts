@@ -13,6 +13,7 @@ import type { DeadLetterCause, Message } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
+import { AttemptLog, LostAttempts } from './attempt-log.ts'
 import { Batch, collectBatch, invokeBatch } from './batch.ts'
 import {
 	claimRef,
@@ -45,6 +46,7 @@ const MIN_IN_PROGRESS_MS = 1_000
 
 export class Dispatcher {
 	readonly #parts: Omit<RelayParts, 'dispatcher'>
+	readonly #lostAttempts: LostAttempts
 	/** The number of messages in flight. */
 	inFlight = 0
 	/** The number of handlers that run: fewer than messages, if some are sent in batches. */
@@ -56,6 +58,7 @@ export class Dispatcher {
 
 	constructor(parts: Omit<RelayParts, 'dispatcher'>) {
 		this.#parts = parts
+		this.#lostAttempts = new LostAttempts(parts.context)
 		parts.settler.onRunContinued = () => this.pump()
 	}
 
@@ -139,6 +142,7 @@ export class Dispatcher {
 		const { id: messageId, topic, destination, attempt: attempts } = delivery.row
 		if (delivery.isSettled) return
 		delivery.isSettled = true
+		this.#lostAttempts.add(delivery)
 		this.#parts.settler.releaseFollowers(state, delivery)
 		delivery.abort(new OutboxLeaseLostError(messageId))
 		delivery.list?.remove(delivery)
@@ -150,6 +154,11 @@ export class Dispatcher {
 	readonly onTimeout = (delivery: Delivery): void => {
 		const state = this.#parts.states.byName.get(delivery.row.destination)
 		if (!state) return
+		if (delivery.log?.recorder.isAccepted) {
+			this.#onSuccess(state, delivery, this.#now(), state.settings.timeoutMs)
+			delivery.abort(new TimeoutError(state.destination, state.settings.timeoutMs))
+			return
+		}
 		const error = new TimeoutError(state.destination, state.settings.timeoutMs)
 		delivery.abort(error)
 		this.#onFailure(state, [delivery], error)
@@ -238,6 +247,8 @@ export class Dispatcher {
 		this.inFlight++
 		this.#calls++
 		delivery.generation = state.breaker.generation
+		const { attemptLog } = state.settings
+		if (attemptLog) delivery.log = new AttemptLog(attemptLog, startedAt)
 		state.timeouts().add(delivery, startedAt)
 		const { emitter, settings } = this.#parts.context
 		invokeHandler(state.settings.deliver, delivery, settings.name, emitter).then(
@@ -273,7 +284,9 @@ export class Dispatcher {
 		})
 		if (deliveries.length === 0) return
 		const batch = new Batch(deliveries, generation, () => this.#onBatchTimeout(state, batch))
+		const { attemptLog } = state.settings
 		for (const delivery of deliveries) {
+			if (attemptLog) delivery.log = new AttemptLog(attemptLog, startedAt)
 			delivery.batch = batch
 			delivery.startedAt = startedAt
 			state.inFlight.add(delivery)

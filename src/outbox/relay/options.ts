@@ -19,6 +19,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type BatchSettings, batchOf } from '../destinations/batch-destination.ts'
 import type {
+	AttemptLogOptions,
 	Destination,
 	DestinationOptions,
 	MessageHandler,
@@ -30,6 +31,7 @@ import type {
 import { DESTINATION_SCHEMA } from '../destinations/destination-schema.ts'
 import type { RelayListener } from '../events/relay-events.ts'
 import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
+import { type AttemptLogSettings, readAttemptLog } from './attempt-log.ts'
 import { DEFAULT_MAX_RETRY_AFTER_MS, DEFAULT_TIMEOUT_MS } from './defaults.ts'
 
 /** Options of `new Relay`, beside `destinations`. */
@@ -66,13 +68,18 @@ export interface RelayOptions {
 	readonly rampUpMs?: number | undefined
 	/** Upper limit for Retry-After. Default one hour. */
 	readonly maxRetryAfterMs?: number | undefined
+	/**
+	 * Keeps a record of each call of a handler: time, duration, outcome, status, error and the start of the
+	 * response. `outbox.attempts(id)` and `yaoki outbox why` show it. Default false.
+	 */
+	readonly attemptLog?: AttemptLogOptions | boolean | undefined
 	/** Receives every event. */
 	readonly onEvent?: RelayListener | undefined
 	/** Clock, timers and randomness. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-type OptionalInSettings = 'retry' | 'circuitBreaker' | 'onEvent'
+type OptionalInSettings = 'retry' | 'circuitBreaker' | 'attemptLog' | 'onEvent'
 
 export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 	readonly [Name in Exclude<keyof RelayOptions, OptionalInSettings>]: NonNullable<RelayOptions[Name]>
@@ -92,6 +99,8 @@ export interface DestinationSettings {
 	readonly circuitBreaker: BreakerSettings | undefined
 	/** Undefined without ordering. */
 	readonly afterDeadLetter: AfterDeadLetter | undefined
+	/** Undefined without an attempt log. */
+	readonly attemptLog: AttemptLogSettings | undefined
 }
 
 export interface BreakerSettings extends CircuitSettings {
@@ -113,6 +122,7 @@ const RELAY_SCHEMA: OptionSchema = {
 	maxCrashes: [1, MAX_NUMBER, 5],
 	rampUpMs: [0, MAX_NUMBER, 10_000],
 	maxRetryAfterMs: [0, MAX_NUMBER, DEFAULT_MAX_RETRY_AFTER_MS],
+	attemptLog: 'any',
 	onEvent: 'function',
 	runtime: 'any',
 }
@@ -179,6 +189,7 @@ export function readDestination(
 	for (const option of ['maxConcurrent', 'maxConcurrentAllRelays'] as const)
 		if (own[option] !== undefined) checkInteger(`${path}.${option}`, own[option])
 	const { retry = relay.retry, circuitBreaker: breaker = relay.circuitBreaker } = own
+	const { attemptLog = relay.attemptLog } = own
 	const pathOf = (option: keyof typeof own) => (own[option] === undefined ? option : `${path}.${option}`)
 	return {
 		// The relay passes it only messages of its destination, as its type requires.
@@ -192,6 +203,7 @@ export function readDestination(
 		classify: extendClassifier(retry?.classify, classify),
 		circuitBreaker: breaker === false ? undefined : readBreaker(pathOf('circuitBreaker'), breaker),
 		afterDeadLetter: readOrder(`${path}.order`, own.order),
+		attemptLog: readAttemptLog(pathOf('attemptLog'), attemptLog),
 	}
 }
 

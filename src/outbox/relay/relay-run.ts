@@ -68,8 +68,8 @@ export class RelayRun {
 	}
 
 	/** Rejects if the database cannot be reached, does not respond in time, or its tables do not fit. */
-	async start(historyForMs: number | undefined, auditForMs: number): Promise<void> {
-		const { runtime, settings, store, keepsHistory } = this.context
+	async start(historyForMs: number, auditForMs: number): Promise<void> {
+		const { runtime, settings, store } = this.context
 		let isAbandoned = false
 		await new Promise<void>((resolve, reject) => {
 			this.#abandonStart = (reason) => {
@@ -87,7 +87,8 @@ export class RelayRun {
 		// It fails only if the store was abandoned by a stop.
 		this.#running = this.#claimer.run().catch(() => {})
 		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
-		if (keepsHistory && historyForMs !== undefined)
+		this.addCleanup(startDeleting(runtime, (limit) => store.dropAttempts(limit)))
+		if (historyForMs > 0 && historyForMs < Infinity)
 			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
 		if (auditForMs < Infinity)
 			this.addCleanup(startDeleting(runtime, (limit) => store.dropAudit(auditForMs, limit)))

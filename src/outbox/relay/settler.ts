@@ -10,6 +10,7 @@ import type { ReleaseReason } from '../events/relay-events.ts'
 import type { StoredError } from '../message/message.ts'
 import { messageForEvents } from '../message/stored-error.ts'
 import type { Settlement } from '../store/rows.ts'
+import { withAttempt } from './attempt-log.ts'
 import { claimRef, type Delivery } from './delivery.ts'
 import type { DestinationState } from './destination-state.ts'
 import { nextTick } from './event-loop-yield.ts'
@@ -42,7 +43,8 @@ export class Settler {
 		this.#signal = signal
 	}
 
-	settle(state: DestinationState, delivery: Delivery, settlement: Settlement, durationMs: number): void {
+	settle(state: DestinationState, delivery: Delivery, result: Settlement, durationMs: number): void {
+		const settlement = withAttempt(result, delivery, this.#context)
 		delivery.isSettled = true
 		if (settlement.type === 'sent') state.runs.recordFollower(delivery)
 		// Followers are released first: once this outcome is written, the key may be claimed again.

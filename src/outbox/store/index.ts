@@ -3,6 +3,7 @@ export type { Queryable } from '../../sql/clients.ts'
 export type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 export type { StoredError } from '../message/message.ts'
 export type {
+	AttemptRow,
 	AuditRow,
 	CircuitChange,
 	ClaimedRow,

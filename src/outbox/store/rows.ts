@@ -64,8 +64,8 @@ export interface ClaimRef {
 	readonly id: string
 	readonly attempt: number
 	/**
-	 * From the claimed row. A refunded attempt or a replay resets the count, so the same owner and attempt can
-	 * identify a later claim too. With `claimedAt`, a settlement that is written again because its first
+	 * From the claimed row. A refunded attempt, a replay or a resend resets the count, so the same owner and
+	 * attempt can identify a later claim too. With `claimedAt`, a settlement that is written again because its first
 	 * response was lost does not end that later claim.
 	 */
 	readonly claimedAt?: number | undefined
@@ -73,19 +73,72 @@ export interface ClaimRef {
 	readonly sequence?: number | undefined
 }
 
+/**
+ * What became of one call of a handler. `retry`: failed, will be attempted again; `timed-out`: the same, after
+ * the timeout of the destination; `dead`: failed, the message became a dead letter; `in-progress`: the
+ * receiver still processed an earlier attempt; `paused`: failed because of the destination, without using an
+ * attempt; `stopped`: aborted because the relay stopped; `lease-lost`: another relay may be sending the message.
+ */
+export type AttemptOutcome =
+	| 'sent'
+	| 'retry'
+	| 'timed-out'
+	| 'dead'
+	| 'in-progress'
+	| 'paused'
+	| 'stopped'
+	| 'lease-lost'
+
+/**
+ * One call of a handler in the attempt log. For authors of stores: `OutboxStore.attempts` returns a list of
+ * them, and `OutboxStore.logAttempts` gets them; users get an `AttemptRecord` from `outbox.attempts()`. A call
+ * is identified by message, start, attempt and relay.
+ */
+export interface AttemptRow {
+	readonly messageId: string
+	/** Where the message was sent. */
+	readonly destination: string
+	/** Number of the attempt, from 1. A replay or a resend starts again at 1. */
+	readonly attempt: number
+	/** Id of the relay. */
+	readonly relay: string
+	/** By the database's clock, as the relay estimates it: an integer. */
+	readonly startedAt: number
+	/** An integer. */
+	readonly durationMs: number
+	readonly outcome: AttemptOutcome
+	readonly statusCode: number | null
+	readonly errorType: string | null
+	/** Without the response body. */
+	readonly errorMessage: string | null
+	/** The start of the response. */
+	readonly response: string | null
+}
+
+/** An attempt to store, and how long it is kept. */
+export interface NewAttempt extends AttemptRow {
+	/** Infinity for permanently. */
+	readonly keepForMs: number
+}
+
+/** Identifies the settled claim, and has the record of the attempt if the destination has an attempt log. */
+interface SettledClaim extends ClaimRef {
+	readonly log?: NewAttempt | undefined
+}
+
 /** The outcome of a claimed message. For authors of stores: `OutboxStore.settle` gets a list of them. */
 export type Settlement =
-	| (ClaimRef & { readonly type: 'sent' })
+	| (SettledClaim & { readonly type: 'sent' })
 	/** Failed; due again in `inMs`. Resets the crash count, because the process survived. */
-	| (ClaimRef & {
+	| (SettledClaim & {
 			readonly type: 'retry'
 			readonly inMs: number
 			readonly delayMs: number | null
 			readonly error: StoredError
 	  })
 	/** Returned unsent: the attempt is refunded. The due time stays, or is `inMs` from now. */
-	| (ClaimRef & { readonly type: 'release'; readonly inMs?: number | undefined })
-	| (ClaimRef & {
+	| (SettledClaim & { readonly type: 'release'; readonly inMs?: number | undefined })
+	| (SettledClaim & {
 			readonly type: 'dead'
 			readonly cause: DeadLetterCause
 			/** Null keeps the error of the latest attempt. */
@@ -208,8 +261,8 @@ export interface OperatorPause {
 }
 
 /**
- * Who changes something, and why. For authors of stores: `replay`, `discard` and `expire` of an `OutboxStore`
- * get it for the audit record.
+ * Who changes something, and why. For authors of stores: `replay`, `discard`, `expire` and `resend` of an
+ * `OutboxStore` get it for the audit record.
  */
 export interface OperatorNote {
 	readonly by: string
@@ -230,7 +283,7 @@ export type OperatorChange = OperatorNote & { readonly destination: string } & (
 	)
 
 /** What an operator did. */
-export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | OperatorChange['action']
+export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | 'resend' | OperatorChange['action']
 
 /**
  * A stored record of what an operator did to one message or to a destination. For authors of stores:

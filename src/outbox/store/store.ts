@@ -10,6 +10,7 @@ import type { Queryable } from '../../sql/clients.ts'
 import type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
 import type {
+	AttemptRow,
 	AuditAction,
 	AuditRow,
 	CircuitChange,
@@ -18,6 +19,7 @@ import type {
 	ClaimResult,
 	DestinationCircuit,
 	InsertResult,
+	NewAttempt,
 	NewRow,
 	OperatorChange,
 	OperatorNote,
@@ -94,6 +96,9 @@ interface QueueStore {
 	 * attempt; these are left unchanged. Rejects with a `TimeoutError` if the database cancelled it because of
 	 * its duration; the relay then writes fewer. If one row of a batch cannot be written, the others are
 	 * written, and that row with a sanitized error.
+	 *
+	 * Stores each `log` in the same transaction, as `logAttempts` does; for a claim that is lost, with the
+	 * outcome `lease-lost`. A log that cannot be written is left out: it never prevents the settlement.
 	 */
 	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
 	/** Extends leases to `leaseMs` from now. Returns the ids that are no longer held. */
@@ -118,6 +123,13 @@ interface QueueStore {
 	 * cost grows only with the number of names.
 	 */
 	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
+	/**
+	 * Moves at most `limit` sent messages from the history back into the queue in one transaction, oldest
+	 * first: due now, no attempts, no crashes, no error, at their former position in the order of their key. An
+	 * expiry that has passed is removed. Their dedupe keys are taken again where they are free. Skips discarded
+	 * dead letters. Writes an audit record `resend` for each. Returns their ids.
+	 */
+	resend(filter: StoreFilter, limit: number, operator: OperatorNote): Promise<readonly string[]>
 	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
 	/**
@@ -264,6 +276,23 @@ export interface AuditStore {
 	dropAudit(olderThanMs: number, limit: number): Promise<number>
 }
 
+/** Keeps what each call of a handler resulted in. */
+export interface AttemptLogStore {
+	/**
+	 * Stores attempts, with texts that databases accept. An attempt that is stored already stays as it is. The
+	 * messages need not exist.
+	 */
+	logAttempts(attempts: readonly NewAttempt[]): Promise<void>
+	/** Returns the attempts of a message, oldest first, after the attempt `after`. */
+	attempts(
+		messageId: string,
+		limit: number,
+		after?: Pick<AttemptRow, 'startedAt' | 'attempt' | 'relay'>,
+	): Promise<readonly AttemptRow[]>
+	/** Deletes at most `limit` attempts that have been kept for their `keepForMs`, oldest first. Returns their number. */
+	dropAttempts(limit: number): Promise<number>
+}
+
 /** Finds and counts messages, for people and tools. */
 interface DiagnosticsStore {
 	find(id: string): Promise<StoredMessage | undefined>
@@ -317,6 +346,7 @@ export interface OutboxStore
 		RelayRegistry,
 		DeadLetterStore,
 		AuditStore,
+		AttemptLogStore,
 		DiagnosticsStore,
 		NotificationStore {
 	/** Name of the store in messages: `'sqlite'`, `'postgres'`. */

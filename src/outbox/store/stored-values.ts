@@ -1,6 +1,6 @@
 /** How values are stored, the same in both databases: times, errors, audit records, messages. */
 import type { StoredError } from '../message/message.ts'
-import type { OperatorChange, StoredMessage } from './rows.ts'
+import type { NewAttempt, OperatorChange, Settlement, StoredMessage } from './rows.ts'
 import type { MessageEdit } from './store.ts'
 
 /** The last time that a JavaScript Date can represent, in milliseconds since 1970. */
@@ -29,6 +29,42 @@ export const sanitizeError = ({ type, message, fingerprint }: StoredError): Stor
 	message: sanitize(message),
 	fingerprint: sanitize(fingerprint),
 })
+
+const sanitizeOrNull = (text: string | null): string | null => (text === null ? null : sanitize(text))
+
+/** Returns the attempt without characters that databases reject. */
+export const sanitizeAttempt = (attempt: NewAttempt): NewAttempt => ({
+	...attempt,
+	errorType: sanitizeOrNull(attempt.errorType),
+	errorMessage: sanitizeOrNull(attempt.errorMessage),
+	response: sanitizeOrNull(attempt.response),
+})
+
+/** Returns the attempt without texts of user code and of the receiver, if the database rejects them. */
+export const withoutTexts = (attempt: NewAttempt): NewAttempt => ({
+	...attempt,
+	errorType: null,
+	errorMessage: null,
+	response: null,
+})
+
+const hasTexts = ({ errorType, errorMessage, response }: NewAttempt): boolean =>
+	errorType !== null || errorMessage !== null || response !== null
+
+/** Returns the settlement with less of its log: first without texts, then without the log. */
+export function withLessLog(settlement: Settlement): Settlement {
+	const { log, ...others } = settlement
+	if (log === undefined) return settlement
+	return hasTexts(log) ? { ...others, log: withoutTexts(log) } : others
+}
+
+/** Returns the attempts to log of settlements, of which these claims were lost. */
+export function attemptsOf(settlements: readonly Settlement[], lost: readonly string[]): NewAttempt[] {
+	const attempts: NewAttempt[] = []
+	for (const { id, log } of settlements)
+		if (log) attempts.push(lost.includes(id) ? { ...log, outcome: 'lease-lost' } : log)
+	return attempts
+}
 
 /** Stored if the database rejects the sanitized error too. */
 export const UNSTORABLE_ERROR: StoredError = {

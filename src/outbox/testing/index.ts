@@ -4,6 +4,7 @@
  * functions that reject, so they run under any test framework.
  */
 import { afterDeadLetter } from './cases/after-dead-letter.ts'
+import { attemptLog } from './cases/attempts.ts'
 import { audit } from './cases/audit.ts'
 import { circuitChanges, circuits, operatorChanges } from './cases/circuits.ts'
 import { claim } from './cases/claim.ts'
@@ -16,6 +17,7 @@ import { filters, list } from './cases/listing.ts'
 import { claimByKey, claimRuns, order, predecessors } from './cases/order.ts'
 import { poisonCandidates } from './cases/poison.ts'
 import { notifications, relays } from './cases/relays.ts'
+import { resending } from './cases/resend.ts'
 import { expire, retryNow, schedule } from './cases/schedule.ts'
 import { schema, withoutTables } from './cases/schema.ts'
 import { settle } from './cases/settle.ts'
@@ -73,6 +75,8 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'blocked keys': blockedKeys,
 	'clock changes': clockChanges,
 	history,
+	resend: resending,
+	'attempt log': attemptLog,
 	notifications,
 	texts,
 	'error texts': errorTexts,

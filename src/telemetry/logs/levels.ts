@@ -84,6 +84,7 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	inbox_duplicate: 'debug',
 	inbox_conflict: 'debug',
 	inbox_failed: 'warn',
+	outbox_resent: 'info',
 	idempotency_claimed: 'not logged',
 	idempotency_replayed: 'debug',
 	idempotency_conflict: { field: 'reason', levels: { running: 'debug' }, otherwise: 'warn' },

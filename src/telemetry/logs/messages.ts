@@ -41,6 +41,7 @@ const MESSAGES: Readonly<Record<EventType, string>> = {
 	inbox_duplicate: 'duplicate message skipped',
 	inbox_conflict: 'message rejected: an earlier delivery is in flight',
 	inbox_failed: 'message not processed',
+	outbox_resent: '{count} sent messages queued again',
 	idempotency_claimed: 'request runs',
 	idempotency_replayed: 'stored response repeated',
 	idempotency_conflict: 'repeated request rejected: {reason}',

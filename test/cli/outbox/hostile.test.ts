@@ -50,6 +50,7 @@ const commands: Readonly<Record<string, () => readonly string[]>> = {
 	'replay with a canary': () => ['replay', '--destination', HOSTILE, '--canary', '--timeout', '1ms'],
 	replay: () => ['replay', dead],
 	expire: () => ['expire', '--destination', HOSTILE],
+	resend: () => ['resend', HOSTILE, '--by', HOSTILE],
 	discard: () => ['discard', '--destination', HOSTILE, '--yes'],
 	'discard without --yes': () => ['discard', '--destination', HOSTILE],
 	'an unknown id': () => ['show', HOSTILE],

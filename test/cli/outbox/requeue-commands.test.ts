@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Relay } from 'yaoki/outbox'
 import { temporaryFolder } from '../../support/temporary-file.ts'
-import { enqueue, failMessages, killMessages } from './fixtures.ts'
+import { claim, enqueue, failMessages, killMessages } from './fixtures.ts'
 import { LATER, only, testOutbox } from './test-outbox.ts'
 
 const env = testOutbox()
@@ -83,6 +83,29 @@ describe('expire', () => {
 		expect(await env.cli(`expire ${id} x`)).toMatchObject({ code: 3 })
 		expect(await env.cli('expire')).toMatchObject({ code: 2 })
 		expect(await env.outbox.find(id)).toMatchObject({ expiresAt: undefined })
+	})
+})
+
+describe('resend', () => {
+	test('queues a sent message again, and the audit says who did it', async () => {
+		const [id = ''] = await enqueue(env.outbox, 'billing', 1)
+		const [row] = await claim(env.outbox.store, 'billing')
+		await env.outbox.store.settle('some-relay', [{ type: 'sent', id, attempt: row?.attempt ?? 0 }], true)
+		expect(await env.cli(`resend ${id} --by ada --reason lost`)).toMatchObject({
+			code: 0,
+			stdout: `Message ${id} is queued again.\n`,
+		})
+		expect(await env.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 0 })
+		expect((await env.json('audit --action resend')).data).toMatchObject([
+			{ action: 'resend', by: 'ada', reason: 'lost', messageId: id },
+		])
+		expect(await env.cli(`resend ${id}`)).toMatchObject({ code: 3, stdout: '' })
+	})
+
+	test('exits with 3 and names historyForMs if the history does not have the message', async () => {
+		const { code, stderr } = await env.cli(`resend ${UNKNOWN}`)
+		expect(code).toBe(3)
+		expect(stderr).toContain('Set historyForMs of the outbox that the relay uses')
 	})
 })
 

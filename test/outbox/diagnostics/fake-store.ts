@@ -222,6 +222,22 @@ export class FakeStore implements OutboxStore {
 		return ids
 	}
 
+	resend(): Promise<never> {
+		return Promise.reject(new Error('not supported by the fake store'))
+	}
+
+	logAttempts(): Promise<never> {
+		return this.resend()
+	}
+
+	dropAttempts(): Promise<never> {
+		return this.resend()
+	}
+
+	async attempts(): Promise<readonly []> {
+		return []
+	}
+
 	/** The first blocking dead letter before it, or the first of its key in the queue. */
 	async findPredecessor(id: string): Promise<StoredMessage | undefined> {
 		const own = this.rows.get(id)

@@ -277,7 +277,7 @@ test('in a read-only transaction nothing runs, and the error says why', async ()
 	}
 	await expect(inbox.once('a', { tx }, run)).rejects.toMatchObject({
 		code: 'YAOKI_INBOX_STORE',
-		message: expect.stringContaining('Connect to the primary'),
+		message: expect.stringContaining('on the primary and not on a replica'),
 		cause: { code: '25006' },
 	})
 	expect(hasRun).toBe(false)

@@ -98,7 +98,7 @@ it('edit throws for a dead letter that another operator replayed since the check
 /** Opens an outbox with a message of each status. */
 async function openQueue() {
 	const store = sqliteOutboxStore({ file: ':memory:' })
-	const outbox = new Outbox({ store, outsideTransaction: 'allow', history: true })
+	const outbox = new Outbox({ store, outsideTransaction: 'allow', historyForMs: Infinity })
 	await outbox.migrate()
 	const claim = async () => {
 		const { id } = await outbox.enqueue({ topic: 'mail', payload: 1 })

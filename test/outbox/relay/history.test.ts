@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import { setup } from './setup.ts'
 
-test('the relay deletes history after keepForMs', async () => {
+test('the relay deletes history after historyForMs', async () => {
 	await using system = await setup()
 	const { store, clock } = system
 	const outbox = new Outbox({
 		store,
 		outsideTransaction: 'allow',
 		runtime: clock,
-		history: { keepForMs: 300_000 },
+		historyForMs: 300_000,
 	})
 	const relay = new Relay(outbox, { destinations: { jobs: system.sends() }, runtime: clock, pollMs: 60_000 })
 	await relay.start()

@@ -34,16 +34,27 @@ const deleteMatching = (filter: StoreFilter, limit: number, parameters: Paramete
 
 const NOW = '(select ms from clock)'
 
-const MOVED_IDS = `
+export const MOVED_IDS = `
 		select id::text as id from moved order by seq`
 
 /** Columns that a replay resets. */
-const RESET: Readonly<Record<string, string>> = {
+export const RESET: Readonly<Record<string, string>> = {
 	due_at: '{now}',
 	attempts: '0',
 	crashes: '0',
 	delay_ms: 'null',
 }
+
+/**
+ * Claims that run now compare the count: a message that returns to the queue appears before the messages that
+ * they found as the first of their keys.
+ */
+export const countReplays = (destination = 'moved.destination'): string => `, counted as (
+	insert into {s}.outbox_destinations as g (destination, replays)
+	select r.destination, 1 from (select distinct ${destination} as destination from moved where moved.key is not null) r
+	order by r.destination
+	on conflict (destination) do update set replays = g.replays + 1
+)`
 
 const EDIT_COLUMNS = {
 	payload: ['payload', 'text'],
@@ -54,7 +65,7 @@ const EDIT_COLUMNS = {
 } as const satisfies Record<keyof MessageEdit, readonly [string, string]>
 
 /** Returns a part of the statement that changes the messages in `moved`. `audited`: their audit records. */
-function auditSql(
+export function auditSql(
 	action: AuditAction,
 	{ by, reason }: OperatorNote,
 	changes: string | null,
@@ -141,15 +152,7 @@ export function deadLetterOperations(
 			}
 			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `moved.${column}`)
 			const changes = editChanges(edit)
-			// Claims that run now compare the count: a replayed message appears before the messages that they
-			// found as the first of their keys.
-			const to = edited['destination'] ?? 'moved.destination'
-			const counted = `, counted as (
-			insert into {s}.outbox_destinations as g (destination, replays)
-			select r.destination, 1 from (select distinct ${to} as destination from moved where moved.key is not null) r
-			order by r.destination
-			on conflict (destination) do update set replays = g.replays + 1
-		)`
+			const counted = countReplays(edited['destination'])
 			const audit = auditSql(changes === null ? 'replay' : 'edit', operator, changes, parameters)
 			const sql = `
 		with moved as (${deleteMatching(filter, limit, parameters)}), inserted as (

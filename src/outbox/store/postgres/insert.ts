@@ -16,7 +16,12 @@ import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isCertainlyOpen, isTransactionClosed } from '../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../sql/orms/recognize.ts'
-import { isMissingObject, isMissingTable, isWithoutValues, plainReadOnlyError } from '../../../sql/postgres-errors.ts'
+import {
+	isMissingObject,
+	isMissingTable,
+	isWithoutValues,
+	plainReadOnlyError,
+} from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { numberList, oneTextPerShape, textList, uuidList, type Value } from '../../../sql/postgres-values.ts'
 import { inOpenTransaction, transactionSql } from '../../../sql/transaction-question.ts'

@@ -15,6 +15,7 @@ import {
 } from '../../../sql/postgres-options.ts'
 import { MAX_INT } from '../../../sql/postgres-values.ts'
 import type { OutboxStore } from '../store.ts'
+import { attemptOperations } from './attempts.ts'
 import { circuitOperations } from './circuits.ts'
 import { claim } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -25,6 +26,7 @@ import { KeyBounds } from './key-bounds.ts'
 import { channelOf, PgListener } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
+import { resendOperations } from './resend.ts'
 import { explainError, migrate, migrationsIn, schemaVersion } from './schema.ts'
 import { settleOperations } from './settle.ts'
 import { statsOperations } from './stats.ts'
@@ -118,6 +120,8 @@ export function postgresOutboxStore(options: PostgresOutboxStoreOptions): Postgr
 		...circuitOperations(executor.bounded),
 		...relayOperations(executor.bounded),
 		...deadLetterOperations(executor),
+		...resendOperations(executor),
+		...attemptOperations(executor),
 		...messageOperations(executor),
 		...statsOperations(executor),
 		async notify() {

@@ -153,6 +153,23 @@ create table {s}.outbox_audit (
 create index outbox_audit_done on {s}.outbox_audit (done_at);
 create index outbox_audit_message on {s}.outbox_audit (message_id) where message_id is not null;
 
+create table {s}.outbox_attempts (
+	message_id uuid not null,
+	started_at bigint not null,
+	attempt int not null,
+	relay text not null,
+	destination text not null,
+	duration_ms bigint not null,
+	outcome text not null,
+	status_code int,
+	error_type text,
+	error_message text,
+	response text,
+	expires_at bigint not null,
+	primary key (message_id, started_at, attempt, relay)
+);
+create index outbox_attempts_expires on {s}.outbox_attempts (expires_at);
+
 create table {s}.outbox_permits (
 	destination text not null,
 	owner text not null,

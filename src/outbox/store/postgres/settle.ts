@@ -4,7 +4,8 @@
  * returns the changed ids as one text: a thousand rows would cost the client more than the database.
  *
  * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and
- * then written with a substitute error: knowing that a message failed matters more than the text.
+ * then written with a substitute error: knowing that a message failed matters more than the text. The same
+ * way the attempt log is reduced until it can be written: it must never prevent a settlement.
  */
 import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
@@ -12,7 +13,8 @@ import { isCancelledStatement, isDataError } from '../../../sql/postgres-errors.
 import { uuidList, type Value } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
 import type { OutboxStore } from '../store.ts'
-import { MAX_TIME, sanitizeError, UNSTORABLE_ERROR } from '../stored-values.ts'
+import { attemptsOf, MAX_TIME, sanitizeError, UNSTORABLE_ERROR, withLessLog } from '../stored-values.ts'
+import { insertAttempts } from './attempts.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 const list = (columns: readonly string[]): string => columns.join(', ')
@@ -27,8 +29,13 @@ const CHANGED_IDS = "string_agg(id::text, ',') as ids"
 const UNLOCKED = 'locked_by = null, locked_at = null, lease_until = null'
 const LATEST_ATTEMPT = 'coalesce(locked_at, last_attempt_at)'
 
-/** A subquery hides the number of ids from the planner, which might otherwise read the whole table for many. */
-const MATCH_SENT = 'id = any((select $1::text)::uuid[]) and locked_by = $2::text and attempts = $3::int'
+/**
+ * A subquery hides the number of ids from the planner, which might otherwise read the whole table for many.
+ * $5 is the latest claim of the batch: a batch that is written again must not end the next claim of a message
+ * that was sent, and then resent by an operator.
+ */
+const MATCH_SENT =
+	'id = any((select $1::text)::uuid[]) and locked_by = $2::text and attempts = $3::int and locked_at <= $5::bigint'
 
 /** Returns null if all rows matched, so that the ids need not be sent. */
 const UNLESS_ALL = "case when count(*) < $4::int then coalesce(string_agg(id::text, ','), '') end as ids"
@@ -61,7 +68,7 @@ given as materialized (
 /** `any` instead of `=`, because a join by equality lets the planner read all messages in the order of their ids. */
 const MATCHES_CLAIM = 'o.id = any(array[given.id]) and o.locked_by = $2::text and o.attempts = given.attempt'
 
-/** Sent messages are deleted and never return, so the attempt is enough for them. Other settlements also match the time of the claim. */
+/** Sent messages are matched by the latest claim of their batch, others by the time of their own claim. */
 const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(given."claimedAt", o.locked_at)`
 
 const DUE_AT = `least((select ms from clock) + ceil(coalesce(given."inMs", 0)), ${MAX_TIME})::bigint`
@@ -141,9 +148,20 @@ interface Step {
 export function settleOperations(executor: BoundedExecutor): Pick<OutboxStore, 'settle' | 'renew'> {
 	const settle: OutboxStore['settle'] = async (owner, settlements, keepHistory) => {
 		if (settlements.length === 0) return []
+		let isLogRejected = false
 		try {
-			return await runSteps(executor, stepsFor(owner, settlements, keepHistory))
+			const steps = stepsFor(owner, settlements, keepHistory)
+			if (!settlements.some(({ log }) => log)) return await runSteps(executor, steps)
+			return await executor.transaction(async (transaction) => {
+				const lost = await runInOrder(transaction, steps)
+				isLogRejected = true
+				await insertAttempts(transaction, attemptsOf(settlements, lost))
+				isLogRejected = false
+				return lost
+			})
 		} catch (error) {
+			if (isLogRejected && (settlements.length === 1 || !isDataError(error)))
+				return settle(owner, settlements.map(withLessLog), keepHistory)
 			if (isCancelledStatement(error)) throw await timeoutError(executor, error)
 			if (!isDataError(error)) throw error
 			const [first] = settlements
@@ -176,11 +194,13 @@ async function timeoutError(executor: BoundedExecutor, error: unknown): Promise<
 async function runSteps(executor: BoundedExecutor, steps: readonly Step[]): Promise<readonly string[]> {
 	const [only] = steps
 	if (only !== undefined && steps.length === 1) return runStep(executor, only)
-	return executor.transaction(async (transaction) => {
-		const lost: string[] = []
-		for (const step of steps) lost.push(...(await runStep(transaction, step)))
-		return lost
-	})
+	return executor.transaction((transaction) => runInOrder(transaction, steps))
+}
+
+async function runInOrder(transaction: StatementRunner, steps: readonly Step[]): Promise<readonly string[]> {
+	const lost: string[] = []
+	for (const step of steps) lost.push(...(await runStep(transaction, step)))
+	return lost
 }
 
 /** Returns the ids that were not changed. */
@@ -193,20 +213,24 @@ async function runStep(executor: StatementRunner, { sql, values, ids }: Step): P
 }
 
 function stepsFor(owner: string, settlements: readonly Settlement[], keepHistory: boolean): readonly Step[] {
-	const sent = new Map<number, string[]>()
+	const sent = new Map<number, { readonly ids: string[]; latest: number }>()
 	const others: Record<'retry' | 'release' | 'dead', Settlement[]> = { retry: [], release: [], dead: [] }
 	for (const settlement of settlements) {
 		if (settlement.type !== 'sent') others[settlement.type].push(settlement)
 		else {
-			const ids = sent.get(settlement.attempt)
-			if (ids === undefined) sent.set(settlement.attempt, [settlement.id])
-			else ids.push(settlement.id)
+			const { id, attempt, claimedAt = MAX_TIME } = settlement
+			const group = sent.get(attempt)
+			if (group === undefined) sent.set(attempt, { ids: [id], latest: claimedAt })
+			else {
+				group.ids.push(id)
+				if (claimedAt > group.latest) group.latest = claimedAt
+			}
 		}
 	}
 	const steps: Step[] = []
-	for (const [attempt, ids] of sent) {
+	for (const [attempt, { ids, latest }] of sent) {
 		const sql = keepHistory ? SENT_WITH_HISTORY : SENT
-		steps.push({ sql, ids, values: [uuidList(ids), owner, attempt, ids.length] })
+		steps.push({ sql, ids, values: [uuidList(ids), owner, attempt, ids.length, latest] })
 	}
 	const add = (sql: string, some: readonly Settlement[]) => {
 		if (some.length === 0) return
@@ -223,6 +247,6 @@ function toRecord(settlement: Settlement): object {
 	const { id, attempt, claimedAt } = settlement
 	if (settlement.type === 'sent' || settlement.type === 'release')
 		return { id, attempt, claimedAt, inMs: settlement.type === 'release' ? settlement.inMs : undefined }
-	const { type: _, error, ...fields } = settlement
+	const { type: _, log: __, error, ...fields } = settlement
 	return { ...fields, ...(error && sanitizeError(error)) }
 }

@@ -11,7 +11,7 @@ import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
 const includesDead = ({ status }: StoreFilter): boolean => status === undefined || status === 'dead'
 
-interface Selection {
+export interface Selection {
 	readonly ids: readonly string[]
 	/** JSON. */
 	readonly seqs: string
@@ -24,16 +24,16 @@ function selectDead(connection: SqliteConnection, filter: StoreFilter, limit: nu
 	return toSelection(connection.rows(text, ...params, limit))
 }
 
-const toSelection = (rows: readonly (readonly SqlValue[])[]): Selection => ({
+export const toSelection = (rows: readonly (readonly SqlValue[])[]): Selection => ({
 	ids: rows.map(([, id]) => String(id)),
 	seqs: `[${rows.map(([seq]) => seq).join()}]`,
 })
 
-const IS_SELECTED = 'seq IN (SELECT value FROM json_each(?))'
+export const IS_SELECTED = 'seq IN (SELECT value FROM json_each(?))'
 const DELETE_DEAD = `DELETE FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
 
 /** Columns that a replay resets. */
-const RESET: Readonly<Record<string, string>> = { attempts: '0', crashes: '0', delay_ms: 'NULL' }
+export const RESET: Readonly<Record<string, string>> = { attempts: '0', crashes: '0', delay_ms: 'NULL' }
 
 const EDIT_COLUMNS = {
 	payload: 'payload',
@@ -46,7 +46,7 @@ const EDIT_COLUMNS = {
 const COPY_TO_HISTORY = `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at, cause)
 	SELECT ${HISTORY_COLUMNS}, last_attempt_at, ?, cause FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
 
-const auditSql = (
+export const auditSql = (
 	table: string,
 	cause: string,
 ): string => `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination,

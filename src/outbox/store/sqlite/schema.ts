@@ -154,6 +154,23 @@ CREATE TABLE yaoki_outbox_audit (
 CREATE INDEX yaoki_outbox_audit_done ON yaoki_outbox_audit (done_at);
 CREATE INDEX yaoki_outbox_audit_message ON yaoki_outbox_audit (message_id) WHERE message_id IS NOT NULL;
 
+CREATE TABLE yaoki_outbox_attempts (
+	message_id TEXT NOT NULL,
+	started_at INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	relay TEXT NOT NULL,
+	destination TEXT NOT NULL,
+	duration_ms INTEGER NOT NULL,
+	outcome TEXT NOT NULL,
+	status_code INTEGER,
+	error_type TEXT,
+	error_message TEXT,
+	response TEXT,
+	expires_at INTEGER NOT NULL,
+	PRIMARY KEY (message_id, started_at, attempt, relay)
+) STRICT;
+CREATE INDEX yaoki_outbox_attempts_expires ON yaoki_outbox_attempts (expires_at);
+
 CREATE TABLE yaoki_outbox_permits (
 	destination TEXT NOT NULL,
 	owner TEXT NOT NULL,

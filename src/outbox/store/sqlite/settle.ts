@@ -12,7 +12,7 @@ import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isBadRow } from '../../../sql/sqlite-errors.ts'
 import type { StoredError } from '../../message/message.ts'
 import type { ClaimRef, Settlement } from '../rows.ts'
-import { sanitizeError, timeAfter, UNSTORABLE_ERROR } from '../stored-values.ts'
+import { MAX_TIME, sanitizeError, timeAfter, UNSTORABLE_ERROR } from '../stored-values.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
 type FailedSettlement = Exclude<Settlement, { readonly type: 'sent' }>
@@ -26,10 +26,7 @@ interface Batch {
 	readonly keepHistory: boolean
 }
 
-/**
- * A claim is identified by id, owner, attempt and, if given, the time of the claim. Sent rows are deleted and
- * never return, so owner and attempt are enough for them, and one statement handles all rows of an attempt.
- */
+/** A claim is identified by id, owner, attempt and, if given, the time of the claim. */
 const MATCHES_CLAIM = 'id = ?1 AND locked_by = ?2 AND attempts = ?3'
 const MATCH_CLAIMS = 'id IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3'
 
@@ -39,13 +36,17 @@ const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} AND locked_at = coalesce(?4, locke
 /** How one statement matches many claims: by a range of row numbers, a list of them, or a list of ids. */
 type MatchBy = 'range' | 'list' | 'ids'
 
+/**
+ * One statement handles all sent messages of an attempt. ?4 is the latest of their claims: a batch that is
+ * written again must not end the next claim of a message that was sent, and then resent by an operator.
+ */
 const MATCH_BY: Readonly<Record<MatchBy, string>> = {
-	range: 'seq BETWEEN ?1 AND ?4 AND locked_by = ?2 AND attempts = ?3',
-	list: 'seq IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3',
-	ids: MATCH_CLAIMS,
+	range: 'seq BETWEEN ?1 AND ?5 AND locked_by = ?2 AND attempts = ?3 AND locked_at <= ?4',
+	list: 'seq IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3 AND locked_at <= ?4',
+	ids: `${MATCH_CLAIMS} AND locked_at <= ?4`,
 }
 
-const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
+const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_EXACT_CLAIM}`
 export const DELETE_BY: Readonly<Record<MatchBy, string>> = {
 	range: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.range}`,
 	list: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.list}`,
@@ -54,12 +55,12 @@ export const DELETE_BY: Readonly<Record<MatchBy, string>> = {
 
 const copyToHistory = (
 	condition: string,
-	now = '?4',
+	now = '?5',
 ): string => `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at)
 	SELECT ${HISTORY_COLUMNS}, locked_at, ${now} FROM yaoki_outbox WHERE ${condition}`
-const COPY_ONE = copyToHistory(MATCHES_CLAIM)
+const COPY_ONE = copyToHistory(MATCHES_EXACT_CLAIM)
 const COPY_BY: Readonly<Record<MatchBy, string>> = {
-	range: copyToHistory(MATCH_BY.range, '?5'),
+	range: copyToHistory(MATCH_BY.range, '?6'),
 	list: copyToHistory(MATCH_BY.list),
 	ids: copyToHistory(MATCH_BY.ids),
 }
@@ -87,33 +88,31 @@ export function settle(
 		if (settlement.type === 'sent') sent.push(settlement)
 		else if (!settleFailed(batch, settlement)) lost.push(settlement.id)
 	}
-	for (const group of claimsByAttempt(sent)) {
-		const { attempt, ids } = group
-		if (!isSolo) deleteTogether(batch, group)
-		else for (const id of ids) if (!deleteOne(batch, { id, attempt })) lost.push(id)
-	}
+	if (isSolo) for (const claim of sent) if (!deleteOne(batch, claim)) lost.push(claim.id)
+	if (!isSolo) for (const group of claimsByAttempt(sent)) deleteTogether(batch, group)
 	return lost
 }
 
 function deleteTogether(batch: Batch, group: ClaimGroup): void {
 	const { connection, owner, now, keepHistory } = batch
-	const { attempt, ids, sequences } = group
+	const { attempt, ids, sequences, latest } = group
 	const [first = 0] = sequences
 	const isNumbered = sequences.length === ids.length
 	const how = !isNumbered ? 'ids' : isRange(sequences) ? 'range' : 'list'
 	const which = how === 'ids' ? JSON.stringify(ids) : how === 'range' ? first : `[${sequences.join()}]`
-	const params = [which, owner, attempt, ...(how === 'range' ? [first + ids.length - 1] : [])]
+	const params = [which, owner, attempt, latest, ...(how === 'range' ? [first + ids.length - 1] : [])]
 	if (keepHistory) connection.run(COPY_BY[how], ...params, now)
 	const deleted = connection.run(DELETE_BY[how], ...params)
 	if (deleted < ids.length) throw RUN_ALONE
 }
 
 /** A message whose history row cannot be written is still deleted: it was sent. */
-function deleteOne({ connection, owner, now, keepHistory }: Batch, { id, attempt }: ClaimRef): boolean {
-	const remove = (): boolean => connection.run(DELETE_ONE, id, owner, attempt) > 0
+function deleteOne({ connection, owner, now, keepHistory }: Batch, claim: ClaimRef): boolean {
+	const { id, attempt, claimedAt = null } = claim
+	const remove = (): boolean => connection.run(DELETE_ONE, id, owner, attempt, claimedAt) > 0
 	if (!keepHistory) return unlessBadRow(remove) ?? false
 	const copyAndRemove = (): boolean => {
-		connection.run(COPY_ONE, id, owner, attempt, now)
+		connection.run(COPY_ONE, id, owner, attempt, claimedAt, now)
 		return remove()
 	}
 	return unlessBadRow(() => inSavepoint(connection, copyAndRemove)) ?? unlessBadRow(remove) ?? false
@@ -214,17 +213,20 @@ interface ClaimGroup {
 	readonly ids: string[]
 	/** Shorter than `ids` if some claims do not have one. */
 	readonly sequences: number[]
+	/** When the latest of them was claimed. */
+	latest: number
 }
 
 function claimsByAttempt(claims: readonly ClaimRef[]): Iterable<ClaimGroup> {
 	const groups = new Map<number, ClaimGroup>()
 	let group: ClaimGroup | undefined
-	for (const { id, attempt, sequence } of claims) {
+	for (const { id, attempt, sequence, claimedAt = MAX_TIME } of claims) {
 		if (group?.attempt !== attempt) {
-			group = groups.get(attempt) ?? { attempt, ids: [], sequences: [] }
+			group = groups.get(attempt) ?? { attempt, ids: [], sequences: [], latest: claimedAt }
 			groups.set(attempt, group)
 		}
 		group.ids.push(id)
+		if (claimedAt > group.latest) group.latest = claimedAt
 		if (sequence !== undefined) group.sequences.push(sequence)
 	}
 	return groups.values()

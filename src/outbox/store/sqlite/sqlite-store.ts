@@ -16,6 +16,7 @@ import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { twoCopiesCheck } from '../../../sql/two-copies.ts'
 import { OutboxStoreError } from '../errors.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
+import { attemptOperations, settleWithAttempts } from './attempts.ts'
 import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -25,6 +26,7 @@ import { dropDedupeKeys, insertInto, insertRows } from './insert.ts'
 import { listen } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
+import { resendOperations } from './resend.ts'
 import { MIGRATIONS, migrate, OUTBOX_CLOCK, schemaVersion } from './schema.ts'
 import { renew, settle } from './settle.ts'
 import { stats } from './stats.ts'
@@ -80,6 +82,7 @@ const READS = {
 	deadGroups: 'group dead letters',
 	countDead: 'count dead letters',
 	audit: 'read the audit',
+	attempts: 'read attempts',
 	findPredecessor: 'find a predecessor',
 	stats: 'count messages',
 	now: 'read the clock',
@@ -92,6 +95,8 @@ const WRITES = {
 	dropHistory: 'delete history',
 	dropDedupeKeys: 'delete dedupe keys',
 	dropAudit: 'delete audit records',
+	logAttempts: 'log attempts',
+	dropAttempts: 'delete attempts',
 	changeCircuit: 'change a circuit',
 	pause: 'pause a destination',
 	changeByOperator: 'change a destination',
@@ -102,6 +107,7 @@ const WRITES = {
 	removeRelay: 'remove a relay',
 	replay: 'replay dead letters',
 	discard: 'discard dead letters',
+	resend: 'resend messages',
 	retryNow: 'retry messages',
 	expire: 'expire messages',
 } as const
@@ -165,6 +171,8 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			...circuitOperations(connection),
 			...relayOperations(connection),
 			...deadLetterOperations(connection),
+			...resendOperations(connection),
+			...attemptOperations(connection),
 			...messageOperations(connection),
 			renew: (owner, leaseMs, claims) => renew(connection, owner, leaseMs, claims),
 			migrate: () => migrate(connection),
@@ -191,8 +199,12 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			}
 		},
 		settle: (owner, settlements, keepHistory) =>
-			executor.run('write', 'settle', (isSolo) =>
-				settle(connection, owner, settlements, keepHistory, isSolo),
+			settleWithAttempts(connection, settlements, (log) =>
+				executor.run('write', 'settle', (isSolo) => {
+					const lost = settle(connection, owner, settlements, keepHistory, isSolo)
+					log(lost)
+					return lost
+				}),
 			),
 		/** With `tx`, the rows are inserted before the call returns. */
 		async insert(rows, tx, options) {

@@ -2,7 +2,7 @@
  * The table of marks. Times are milliseconds since 1970. The collation "C" compares ids byte by byte, which is
  * what equality needs. `token` identifies the call that wrote a mark.
  */
-import { isMissingTable, postgresHint } from '../../../../sql/postgres-errors.ts'
+import { isMissingTable, plainReadOnlyError, postgresHint } from '../../../../sql/postgres-errors.ts'
 import type { SqlExecutor } from '../../../../sql/postgres-executor.ts'
 import { neededVersion, type TableSet } from '../../../../sql/schema/migration.ts'
 import { postgresVersionError } from '../../../../sql/schema/postgres-migrations.ts'
@@ -37,4 +37,6 @@ export const explainError = async (error: unknown, executor: SqlExecutor): Promi
 
 /** Does not look up the version: the user's transaction may hold the only connection, and rejects all queries after an error. */
 export const explainInTransaction = (error: unknown): unknown =>
-	isMissingTable(error) ? new InboxSchemaError(0, neededVersion(INBOX_TABLES)) : withHint(error)
+	isMissingTable(error)
+		? new InboxSchemaError(0, neededVersion(INBOX_TABLES))
+		: withHint(plainReadOnlyError(error, 'INSERT'))
