@@ -48,7 +48,7 @@ export class InvalidOptionError extends YaokiError {
 	override readonly name = 'InvalidOptionError'
 	/** The option, with the path to it inside nested options: `circuitBreaker.failureThreshold`. */
 	readonly optionPath: string
-	/** The value that was passed. */
+	/** The value that was passed; of a URL without its password. */
 	readonly received: unknown
 	/**
 	 * What is valid: a phrase such as `an integer, 0 or more`. For an unknown name, the list of valid names.
@@ -68,15 +68,16 @@ export class InvalidOptionError extends YaokiError {
 		unknown?: UnknownOption,
 		options?: ErrorOptions,
 	) {
+		const shown = withoutPassword(received)
 		super(
 			INVALID_OPTION,
 			unknown
 				? unknownMessage(optionPath, expected, unknown)
-				: invalidMessage('option', optionPath, received, expected),
+				: invalidMessage('option', optionPath, shown, expected),
 			options,
 		)
 		this.optionPath = optionPath
-		this.received = received
+		this.received = shown
 		this.expected = expected
 		this.suggestion = unknown?.suggestion
 		this.owner = unknown?.owner
@@ -96,18 +97,26 @@ export class InvalidArgumentError extends YaokiError {
 	override readonly name = 'InvalidArgumentError'
 	/** The name of the argument, such as `fn`, or the path to the invalid part of it: `snapshot.state`. */
 	readonly argument: string
-	/** The value that was passed. */
+	/** The value that was passed; of a URL without its password. */
 	readonly received: unknown
 	/** What is valid: a phrase such as `a function`. */
 	readonly expected: string
 
 	constructor(argument: string, received: unknown, expected: string, options?: ErrorOptions) {
-		super('YAOKI_INVALID_ARGUMENT', invalidMessage('argument', argument, received, expected), options)
+		const shown = withoutPassword(received)
+		super('YAOKI_INVALID_ARGUMENT', invalidMessage('argument', argument, shown, expected), options)
 		this.argument = argument
-		this.received = received
+		this.received = shown
 		this.expected = expected
 	}
 }
+
+/**
+ * A connection string in the place of a client is an easy mistake, and errors are logged with their fields. A
+ * password may contain an @.
+ */
+const withoutPassword = (value: unknown): unknown =>
+	typeof value === 'string' ? value.replace(/(:\/\/[^\s:/]*:)\S*@/g, '$1***@') : value
 
 const invalidMessage = (what: string, name: string, received: unknown, expected: string): string =>
 	`Invalid ${what} "${name}": expected ${expected}, got ${show(received)}`

@@ -1,4 +1,5 @@
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import { checkEngine } from './check-engine.ts'
 import { openBefore } from './node-http/exchange.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 
@@ -30,6 +31,7 @@ interface RoutedRequest {
 export function expressIdempotency<Tx, Req extends ExpressRequest = ExpressRequest>(
 	engine: IdempotencyEngine<Tx, Req>,
 ): (request: Req, response: NodeResponse, next: (error?: unknown) => void) => void {
+	checkEngine(engine)
 	return (request, response, next) => {
 		const exchange = {
 			request,

@@ -1,4 +1,5 @@
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import { checkEngine } from './check-engine.ts'
 import { openBefore } from './node-http/exchange.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 
@@ -40,6 +41,7 @@ export type FastifyApp = {
 export function fastifyIdempotency<Tx, Req extends FastifyRequest = FastifyRequest>(
 	engine: IdempotencyEngine<Tx, Req>,
 ): (app: FastifyApp, options: object, done: () => void) => void {
+	checkEngine(engine)
 	const plugin = (app: FastifyApp, _options: object, ready: () => void): void => {
 		app.addHook('preHandler', (request, reply, done) => {
 			const exchange = {

@@ -1,6 +1,7 @@
 import { admit } from '../engine/admit.ts'
 import { type IdempotencyContext, idempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import { checkEngine } from './check-engine.ts'
 import {
 	readWebBody,
 	readWebOptions,
@@ -41,6 +42,7 @@ export function fetchIdempotency<
 	handler: IdempotentFetchHandler<Rest, Tx, Req>,
 	options: WebAdapterOptions = {},
 ): (request: Req, ...rest: Rest) => Promise<Response> {
+	checkEngine(engine)
 	const settings = readWebOptions(options, 'fetchIdempotency')
 	return async (request, ...rest) => {
 		const waitUntil = settings.waitUntil ?? waitUntilOf(rest)

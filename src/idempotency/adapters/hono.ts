@@ -3,6 +3,7 @@ import { idempotencyContext, keepContext, keptContext } from '../engine/context.
 import type { IdempotencyEngine } from '../engine/engine.ts'
 import { bodyConsumedError } from '../engine/errors.ts'
 import type { StoredResponse } from '../store/store.ts'
+import { checkEngine } from './check-engine.ts'
 import {
 	readWebBody,
 	readWebOptions,
@@ -35,6 +36,7 @@ export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 	engine: IdempotencyEngine<Tx, C>,
 	options: WebAdapterOptions = {},
 ): (c: C, next: () => Promise<void>) => Promise<void> {
+	checkEngine(engine)
 	const settings = readWebOptions(options, 'honoIdempotency')
 	return async (c, next) => {
 		if (keptContext(c, engine)) return next()

@@ -1,5 +1,6 @@
 import type { IdempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import { checkEngine } from './check-engine.ts'
 import { type OpenExchange, openExchange } from './node-http/exchange.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { fail } from './node-http/send.ts'
@@ -30,6 +31,7 @@ export function nodeIdempotency<Raw extends NodeRequest, Req extends Raw, Res ex
 	engine: IdempotencyEngine<Tx, Raw>,
 	handler: IdempotentNodeHandler<Req, Res, Tx>,
 ): (request: Req, response: Res) => Promise<void> {
+	checkEngine(engine)
 	return async (request, response) => {
 		let exchange: OpenExchange<Tx> | undefined
 		try {

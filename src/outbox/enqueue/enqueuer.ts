@@ -47,7 +47,7 @@ export class Enqueuer {
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])
-			this.#transactionCheck.beforeInsert(options)
+			// Before the transaction: `enqueue({ ...message, tx })` has an unknown field, and is not only outside.
 			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch, added)
 			if (rows instanceof Promise)
 				return rows.then((built) => {
@@ -55,6 +55,7 @@ export class Enqueuer {
 					this.#transactionCheck.beforeInsert(options)
 					return this.#insert(built, isBatch, options)
 				})
+			this.#transactionCheck.beforeInsert(options)
 			return this.#insert(rows, isBatch, options)
 		} catch (error) {
 			return Promise.reject(error)
