@@ -1,5 +1,6 @@
 /** The performance targets of the outbox, on a real PostgreSQL with its default durability and on SQLite, each beside its peers. */
 import type { Report } from './figure.ts'
+import { outboxBatches } from './outbox/batches.ts'
 import { outboxDrain } from './outbox/drain.ts'
 import { outboxEnqueue } from './outbox/enqueue.ts'
 import { outboxHeldSnapshot } from './outbox/held-snapshot.ts'
@@ -22,6 +23,7 @@ export async function onlyInFull(measure: () => Promise<Report>): Promise<Report
 }
 
 export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
+	'outbox-batches': () => onlyInFull(outboxBatches),
 	'outbox-drain': () => onlyInFull(outboxDrain),
 	'outbox-enqueue': () => onlyInFull(outboxEnqueue),
 	'outbox-latency': () => onlyInFull(outboxLatency),

@@ -1,6 +1,7 @@
 /** Hand-made sources and infos, for exporters without the engine. */
 import type {
 	AttemptInfo,
+	BatchInfo,
 	CallEnd,
 	CallInfo,
 	DeliveryInfo,
@@ -104,4 +105,11 @@ export function deliveryInfo(overrides: Partial<DeliveryInfo> = {}): DeliveryInf
 		headers: {},
 		...overrides,
 	}
+}
+
+export function batchInfo(deliveries: readonly Partial<DeliveryInfo>[]): BatchInfo {
+	const own = deliveries.map((overrides, index) =>
+		deliveryInfo({ messageId: `m-${index + 1}`, ...overrides }),
+	)
+	return { type: 'batch', relay: 'relay', destination: 'billing', deliveries: own }
 }

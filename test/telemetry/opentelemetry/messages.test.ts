@@ -2,7 +2,7 @@ import * as otel from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { OutboxLeaseLostError } from 'yaoki/outbox'
 import { openTelemetry } from 'yaoki/telemetry'
-import { deliveryInfo, enqueueInfo, source } from './infos.ts'
+import { batchInfo, deliveryInfo, enqueueInfo, source } from './infos.ts'
 import { idOf, parentOf, type Sdk, startSdk } from './sdk.ts'
 
 let sdk: Sdk
@@ -148,6 +148,61 @@ describe('a handler that does not end', () => {
 		observer.onEvent?.(event)
 		expect(sdk.spans()).toHaveLength(1)
 		expect(await sdk.points('messaging.process.duration')).toHaveLength(1)
+	})
+})
+
+describe('a batch', () => {
+	const OTHER = '11111111111111111111111111111111'
+
+	test('has one span, with a link to the trace of each message, that is active while the handler runs', async () => {
+		const observer = openTelemetry(otel).attach(relay)
+		const info = batchInfo([
+			{ headers: { Traceparent: REMOTE } },
+			{ headers: { traceparent: `00-${OTHER}-b7ad6b7169203331-01` } },
+			{},
+		])
+		const active = await observer.around?.(info, async () => otel.trace.getActiveSpan()?.spanContext().spanId)
+		expect(sdk.spans()).toHaveLength(1)
+		const span = sdk.span('deliver order.placed')
+		expect(active).toBe(idOf(span))
+		expect(span.kind).toBe(otel.SpanKind.CONSUMER)
+		expect(parentOf(span)).toBeUndefined()
+		expect(span.links.map(({ context }) => context.traceId)).toEqual([TRACE_ID, OTHER])
+		expect(span.attributes).toEqual({
+			'messaging.system': 'yaoki',
+			'messaging.operation.name': 'deliver',
+			'messaging.operation.type': 'process',
+			'messaging.destination.name': 'order.placed',
+			'messaging.destination.subscription.name': 'billing',
+			'messaging.batch.message_count': 3,
+		})
+		expect(await sdk.points('messaging.process.duration')).toMatchObject([{ value: { count: 1 } }])
+	})
+
+	test('has a topic only if all messages have the same, and the error of a call that failed', async () => {
+		const observer = openTelemetry(otel).attach(relay)
+		const failure = observer.around?.(batchInfo([{ topic: 'a' }, { topic: 'b' }]), () =>
+			Promise.reject(new RangeError('bad')),
+		)
+		await expect(failure).rejects.toThrow('bad')
+		const span = sdk.span('deliver')
+		expect(span.attributes).not.toHaveProperty('messaging.destination.name')
+		expect(span.attributes['error.type']).toBe('RangeError')
+	})
+
+	test('whose handler does not end has its span ended with its last message', async () => {
+		const observer = openTelemetry(otel).attach(relay)
+		const handler = Promise.withResolvers<void>()
+		const delivery = observer.around?.(batchInfo([{}, {}]), () => handler.promise)
+		const lost = { timestamp: 0, emitter: 'relay', type: 'relay_lease_lost' }
+		observer.onEvent?.({ ...lost, messageId: 'm-1' } as never)
+		observer.onEvent?.({ ...lost, messageId: 'm-1' } as never)
+		expect(sdk.spans()).toEqual([])
+		observer.onEvent?.({ ...lost, messageId: 'm-2' } as never)
+		expect(sdk.span('deliver order.placed').attributes['error.type']).toBe('OutboxLeaseLostError')
+		handler.resolve()
+		await delivery
+		expect(sdk.spans()).toHaveLength(1)
 	})
 })
 

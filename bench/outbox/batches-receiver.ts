@@ -1,0 +1,11 @@
+/** A receiver that reads each request and returns 200. It sends its URL to the process that started it. */
+import { createServer } from 'node:http'
+
+const server = createServer((request, response) => {
+	request.resume().on('end', () => response.end())
+})
+server.listen(0, '127.0.0.1', () => {
+	const address = server.address()
+	if (typeof address === 'object') process.send?.(`http://127.0.0.1:${address?.port}/`)
+})
+process.on('disconnect', () => process.exit())
