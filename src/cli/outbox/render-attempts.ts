@@ -1,6 +1,6 @@
 /** The attempts of a message as a table, oldest first. */
 import type { AttemptRecord } from '../../outbox/diagnostics/attempts.ts'
-import { formatDuration } from '../../text/format.ts'
+import { formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import type { CommandIo } from '../io.ts'
 import { alignColumns, INDENT } from './render-messages.ts'
@@ -16,7 +16,7 @@ export function renderAttempts(
 	const rows = attempts.map(({ attempt, startedAt, durationMs, outcome, statusCode }) => [
 		`${attempt}`,
 		startedAt.toISOString(),
-		formatDuration(durationMs),
+		`${formatNumber(durationMs)} ms`,
 		outcome,
 		`${statusCode ?? '-'}`,
 	])

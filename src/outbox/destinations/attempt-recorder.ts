@@ -2,7 +2,7 @@
  * What a handler adds to the record of its attempt. It exists only if the destination has an attempt log. A
  * handler cannot fail because of it: what is not valid is ignored.
  */
-import { isStatus } from '../message/stored-error.ts'
+import { isStatus, truncate } from '../message/stored-error.ts'
 import type { DeliveryContext } from './destination.ts'
 
 type Recorder = NonNullable<DeliveryContext['attemptLog']>
@@ -22,6 +22,6 @@ export class AttemptRecorder implements Recorder {
 		const { statusCode, response } = Object(facts) as Partial<Record<keyof typeof facts, unknown>>
 		if (isStatus(statusCode)) this.statusCode = statusCode
 		// Cut immediately: a handler may pass on megabytes, and a thousand attempts are in flight.
-		if (typeof response === 'string') this.response = response.slice(0, this.maxResponseChars)
+		if (typeof response === 'string') this.response = truncate(response, this.maxResponseChars)
 	}
 }

@@ -1,5 +1,6 @@
 /** Reads the start of a response body for the attempt log. The message is sent, whatever becomes of it. */
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { truncate } from '../message/stored-error.ts'
 
 /** The message is acked after this time at the latest: a slow or endless body must not delay it noticeably. */
 const MAX_READ_MS = 250
@@ -40,5 +41,5 @@ export async function readExcerpt(
 		signal.removeEventListener('abort', end)
 		end()
 	}
-	return text.slice(0, maxChars)
+	return truncate(text, maxChars)
 }

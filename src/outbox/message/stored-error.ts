@@ -86,7 +86,7 @@ export function responseOf(
 	const body = statusCode === undefined ? undefined : (safeGet(error, 'body') ?? undefined)
 	try {
 		const text = body === undefined || typeof body === 'string' ? body : jsonText(body, maxChars)
-		return { statusCode, body: text?.slice(0, maxChars) }
+		return { statusCode, body: text && truncate(text, maxChars) }
 	} catch {
 		return { statusCode, body: undefined }
 	}
