@@ -20,6 +20,7 @@ const health = () => import('./outbox/check-command.ts')
 const pausing = () => import('./outbox/pause-commands.ts')
 const audit = () => import('./outbox/audit-command.ts')
 const relay = () => import('./relay/command.ts')
+const inbox = () => import('./inbox/commands.ts')
 const keys = () => import('./idempotency/key-commands.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
@@ -27,7 +28,7 @@ const completion = async () => ({ completion: (await import('./completion/comman
 
 export const yaoki: Program = {
 	name: 'yaoki',
-	summary: 'Simulate resilience policies, operate an outbox and idempotency keys.',
+	summary: 'Simulate resilience policies, operate an outbox, inboxes and idempotency keys.',
 	examples: [
 		['yaoki simulate metastable --out metastable.svg', 'which policies recover from a slowdown, as a chart'],
 		['yaoki schedule --preset background', 'the delays of a retry policy'],
@@ -63,6 +64,12 @@ export const yaoki: Program = {
 		),
 		entry('outbox check', 'check the health of the outbox; exit code 4 if a check fails', health, 'check'),
 		entry('relay', 'send the messages of an outbox to a URL until stopped', relay, 'relay'),
+		entry('inbox migrate', 'create or update the tables of inboxes', schema, 'inboxMigrate'),
+		entry('inbox sql', 'print the migrations of the tables of inboxes', schema, 'inboxSql'),
+		entry('inbox status', 'show how many messages each inbox remembers', inbox, 'status'),
+		entry('inbox show', 'show when a message was processed', inbox, 'show'),
+		entry('inbox forget', 'forget a message, so that its next delivery is processed', inbox, 'forget'),
+		entry('inbox purge', 'delete the marks whose retention is over', inbox, 'purge'),
 		entry(
 			'idempotency migrate',
 			'create or update the table of idempotency keys',

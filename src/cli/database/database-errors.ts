@@ -41,7 +41,7 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 			cause,
 		})
 	const code = String(errorCode(error) ?? '')
-	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []
+	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|INBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []
 	if (isSchema && chain[0]?.found === 0) return missingTables(target, group.toLowerCase(), cause)
 	if (isSchema) return new CliError('failure', `${describeTarget(target)}: ${message}`, { cause })
 	if (group !== '' || code === 'YAOKI_MISSING_VERSION') return new CliError('failure', message, { cause })

@@ -26,9 +26,11 @@ const databaseOption = (defaultFile: string, more = '') =>
 	)
 
 const OUTBOX_FILE = './outbox.db'
+export const INBOX_FILE = './inbox.db'
 const IDEMPOTENCY_FILE = './idempotency.db'
 
 export const DATABASE_OPTIONS = { database: databaseOption(OUTBOX_FILE), ...COMMON_OPTIONS }
+export const INBOX_DATABASE_OPTIONS = { database: databaseOption(INBOX_FILE), ...COMMON_OPTIONS }
 export const IDEMPOTENCY_DATABASE_OPTIONS = {
 	database: databaseOption(IDEMPOTENCY_FILE, 'redis://..., '),
 	...COMMON_OPTIONS,

@@ -12,6 +12,7 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatPairs } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { IDEMPOTENCY_DATABASE_OPTIONS } from '../database/database-target.ts'
+import { purgeAll } from '../database/purge-all.ts'
 import { CliError, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
@@ -202,9 +203,6 @@ function notAbandoned(key: StoredKey | undefined): CliError {
 	return new CliError('notFound', `The key is ${describeState(key)}. Only an abandoned key can be resolved.`)
 }
 
-/** `purge` runs as a cron job: a long run says how far it is, and Ctrl-C ends it after a batch. */
-const NOTE_EVERY_MS = 5_000
-
 export const purge: Command = defineCommand({
 	examples: [
 		['yaoki idempotency purge', 'for a cron job: delete expired keys'],
@@ -220,21 +218,7 @@ export const purge: Command = defineCommand({
 				io.result({ purged: 0, isComplete: true }, 'Redis deletes expired keys by itself.')
 				return
 			}
-			let purged = 0
-			let notedAt = io.runtime.now()
-			for (;;) {
-				const count = await store.purge(args.batchSize)
-				purged += count
-				if (count < args.batchSize || io.signal.aborted) break
-				if (io.runtime.now() - notedAt < NOTE_EVERY_MS) continue
-				notedAt = io.runtime.now()
-				io.note(`Deleted ${formatCount(purged, 'key')} so far.`)
-			}
-			const isComplete = !io.signal.aborted
-			io.result(
-				{ purged, isComplete },
-				`Deleted ${formatCount(purged, 'expired key')}.${isComplete ? '' : ' There may be more.'}`,
-			)
+			await purgeAll(io, 'key', args.batchSize, (limit) => store.purge(limit))
 		})
 	},
 })

@@ -1,5 +1,5 @@
 /**
- * The commands `migrate` and `sql` of the groups `outbox` and `idempotency`: `migrate` creates or updates the
+ * The commands `migrate` and `sql` of the groups `outbox`, `inbox` and `idempotency`: `migrate` creates or updates the
  * tables, `sql` prints the same migrations for another migration tool.
  */
 import type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
@@ -9,9 +9,11 @@ import {
 	DATABASE_OPTIONS,
 	type DatabaseTarget,
 	IDEMPOTENCY_DATABASE_OPTIONS,
+	INBOX_DATABASE_OPTIONS,
 } from '../database/database-target.ts'
 import { CliError, usageError } from '../errors.ts'
 import { withNewStore } from '../idempotency/open-store.ts'
+import { withInboxStore } from '../inbox/open-inbox-store.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, integer, text } from '../option-tables.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
@@ -25,6 +27,19 @@ export const outboxMigrate: Command = defineCommand({
 	async run(args, io) {
 		return withOutbox({ ...args, canCreate: true }, io, async ({ outbox, target }) => {
 			printReport(io, target, await outbox.migrate())
+		})
+	},
+})
+
+export const inboxMigrate: Command = defineCommand({
+	examples: [
+		['yaoki inbox migrate --database postgres://localhost/shop', 'PostgreSQL, in a schema of its own'],
+		['yaoki inbox migrate --database shop.db', 'SQLite; creates the file if needed'],
+	],
+	options: INBOX_DATABASE_OPTIONS,
+	async run(args, io) {
+		return withInboxStore({ ...args, canCreate: true }, io, async (store, target) => {
+			printReport(io, target, await store.migrate())
 		})
 	},
 })
@@ -70,6 +85,18 @@ export const outboxSql: Command = defineCommand({
 	async run(args, io) {
 		const { outboxMigrations } = await import('./migrations.ts')
 		printMigrations(io, args, outboxMigrations)
+	},
+})
+
+export const inboxSql: Command = defineCommand({
+	examples: [
+		['yaoki inbox sql > inbox.sql', 'for your own migration tool'],
+		['yaoki inbox sql --dialect sqlite', 'for SQLite'],
+	],
+	options: SQL_OPTIONS,
+	async run(args, io) {
+		const { inboxMigrations } = await import('./migrations.ts')
+		printMigrations(io, args, inboxMigrations)
 	},
 })
 

@@ -1,6 +1,8 @@
-/** All migrations of both groups of tables, without a connection to a database. */
+/** All migrations of the groups of tables, without a connection to a database. */
 import { IDEMPOTENCY_TABLES as POSTGRES_TABLES } from '../../idempotency/store/postgres/schema.ts'
 import { IDEMPOTENCY_TABLES as SQLITE_TABLES } from '../../idempotency/store/sqlite/schema.ts'
+import { INBOX_TABLES as POSTGRES_INBOX } from '../../outbox/inbox/store/postgres/schema.ts'
+import { INBOX_TABLES as SQLITE_INBOX } from '../../outbox/inbox/store/sqlite/schema.ts'
 import { migrationsIn } from '../../outbox/store/postgres/schema.ts'
 import { OUTBOX_TABLES } from '../../outbox/store/sqlite/schema.ts'
 import { readSchemaName } from '../../sql/postgres-options.ts'
@@ -17,3 +19,8 @@ export const idempotencyMigrations: List = (dialect, schema) =>
 	dialect === 'sqlite'
 		? sqliteMigrations(SQLITE_TABLES)
 		: postgresMigrations(POSTGRES_TABLES, readSchemaName(schema))
+
+export const inboxMigrations: List = (dialect, schema) =>
+	dialect === 'sqlite'
+		? sqliteMigrations(SQLITE_INBOX)
+		: postgresMigrations(POSTGRES_INBOX, readSchemaName(schema))

@@ -2,7 +2,6 @@
 import { presets } from '../../core/backoff/presets.ts'
 import {
 	checkNames,
-	invalidBound,
 	invalidOption,
 	MAX_NUMBER,
 	type OptionSchema,
@@ -89,12 +88,10 @@ export function readInboxOptions(options: InboxOptions): InboxSettings {
 		invalidOption('runtime', runtime, 'a Runtime')
 	if (name === '' || !isStorable(name) || Buffer.byteLength(name) > NAME_BYTES)
 		invalidOption('name', name, `a non-empty string of at most ${NAME_BYTES} bytes, without NUL characters`)
-	if (retentionMs < senderRetriesForMs)
-		invalidBound(
-			options,
-			'retentionMs',
-			retentionMs,
-			`at least senderRetriesForMs, ${senderRetriesForMs}, because a message that the sender repeats after its mark was deleted is processed again,`,
-		)
+	if (retentionMs < senderRetriesForMs) {
+		const from = options.senderRetriesForMs === undefined ? ', its default' : ''
+		const expected = `at least senderRetriesForMs (${senderRetriesForMs}${from}), because a message that the sender repeats after its mark was deleted is processed again`
+		invalidOption('retentionMs', retentionMs, expected)
+	}
 	return { ...settings, name, runtime }
 }

@@ -13,6 +13,11 @@ export interface PostgresInboxDatabase extends InboxDatabase {
 export async function openPostgres(): Promise<PostgresInboxDatabase> {
 	const database = await postgresDatabase()
 	const pool = new pg.Pool({ ...database.connection, max: 12 })
+	pool.on('connect', (client) =>
+		client.on('error', () => {
+			// A test may end the connection.
+		}),
+	)
 	const clients: pg.PoolClient[] = []
 	onTestFinished(async () => {
 		for (const client of clients) client.release(true)
@@ -22,9 +27,6 @@ export async function openPostgres(): Promise<PostgresInboxDatabase> {
 	await pool.query('create table effects (id text)')
 	const client = async () => {
 		const connected = await pool.connect()
-		connected.on('error', () => {
-			// A test may end the connection.
-		})
 		clients.push(connected)
 		return connected
 	}
