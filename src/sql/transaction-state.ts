@@ -68,3 +68,12 @@ export function isInTransaction(tx: SqlClient | undefined): boolean | undefined 
 	const state = transactionState(tx)
 	return state === 'unknown' ? undefined : state === 'open'
 }
+
+/**
+ * Waits until a `pg` client shows its state. While a statement is in flight it shows an older one, and a statement
+ * that fails is rejected before the server's new status has arrived.
+ */
+export async function untilStateIsKnown(tx: SqlClient): Promise<void> {
+	const { readyForQuery } = tx as ClientProperties
+	if (readyForQuery === false) await tx.query('select 1').catch(() => {})
+}

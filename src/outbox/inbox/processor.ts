@@ -10,8 +10,8 @@
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
-import type { Queryable } from '../../sql/clients.ts'
-import { serverStatus, transactionState } from '../../sql/transaction-state.ts'
+import { isSqlClient, type Queryable } from '../../sql/clients.ts'
+import { serverStatus, transactionState, untilStateIsKnown } from '../../sql/transaction-state.ts'
 import { checkMessageId, checkTransaction } from './checks.ts'
 import { InboxConflictError, InboxStoreError, InboxTransactionError } from './errors.ts'
 import type { InboxEvent } from './events.ts'
@@ -61,6 +61,7 @@ export class Processor {
 			if (result === 'ended') await this.#settings.store.unmark(undefined, mark)
 			if (this.#isDuplicate(result, mark)) return DUPLICATE
 			const value = await this.#run(delivery, fn)
+			if (isSqlClient(tx)) await untilStateIsKnown(tx)
 			this.#checkOpen(tx)
 			this.#emitProcessed(delivery)
 			return { isDuplicate: false, value }

@@ -10,7 +10,7 @@ import { isCertainlyOpen } from '../../../../sql/orms/orm-transaction.ts'
 import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
 import { inOpenTransaction, transactionSql } from '../../../../sql/transaction-question.ts'
-import { isInTransaction } from '../../../../sql/transaction-state.ts'
+import { isInTransaction, untilStateIsKnown } from '../../../../sql/transaction-state.ts'
 import { MAX_TIME } from '../../../store/stored-values.ts'
 import { InboxStoreError } from '../../errors.ts'
 import type { MarkResult, NewMark } from '../store.ts'
@@ -98,13 +98,9 @@ const valuesOf = ({ inbox, messageId, token, retentionMs }: NewMark): SentValue[
 	Math.min(Math.ceil(retentionMs), MAX_TIME),
 ]
 
-/**
- * Returns true if the transaction has ended since the mark was written, because its owner did not wait for `once`.
- * A `pg` client then has a statement in flight already, and only after that one it shows its state.
- */
+/** Returns true if the transaction has ended since the mark was written, because its owner did not wait for `once`. */
 async function hasEnded(tx: SqlClient): Promise<boolean> {
-	const { readyForQuery } = tx as { readonly readyForQuery?: unknown }
-	if (readyForQuery === false) await tx.query('select 1')
+	await untilStateIsKnown(tx)
 	return isInTransaction(tx) === false
 }
 
