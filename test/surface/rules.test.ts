@@ -47,6 +47,7 @@ test('only errors, and what a program operates itself, are created with new', as
 		.map(([name]) => name)
 	expect(classes.sort()).toEqual([
 		'Deadline',
+		'Inbox',
 		'Outbox',
 		'Relay',
 		'ResilientHttpClient',

@@ -116,7 +116,15 @@ export class InvalidArgumentError extends YaokiError {
  * password may contain an @.
  */
 const withoutPassword = (value: unknown): unknown =>
-	typeof value === 'string' ? value.replace(/(:\/\/[^\s:/]*:)\S*@/g, '$1***@') : value
+	typeof value === 'string' ? value.replace(/\S+/g, hidePassword) : value
+
+/** Two steps, because one pattern for both takes quadratic time. */
+function hidePassword(word: string): string {
+	const user = /:\/\/[^:/]*:/.exec(word)
+	const start = user ? user.index + user[0].length : Infinity
+	const end = word.lastIndexOf('@')
+	return start <= end ? `${word.slice(0, start)}***${word.slice(end)}` : word
+}
 
 const invalidMessage = (what: string, name: string, received: unknown, expected: string): string =>
 	`Invalid ${what} "${name}": expected ${expected}, got ${show(received)}`

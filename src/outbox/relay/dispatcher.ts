@@ -13,16 +13,10 @@ import type { DeadLetterCause, Message } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
-import { AttemptLog, LostAttempts } from './attempt-log.ts'
+import { AttemptLog } from './attempt-log.ts'
+import { LostAttempts } from './attempt-records.ts'
 import { Batch, collectBatch, invokeBatch } from './batch.ts'
-import {
-	claimRef,
-	type Delivery,
-	invokeHandler,
-	OutboxLeaseLostError,
-	RelayStoppedError,
-	toMessage,
-} from './delivery.ts'
+import { claimRef, type Delivery, invokeHandler, toMessage } from './delivery.ts'
 import type { DestinationState, DestinationStates } from './destination-state.ts'
 import {
 	classifyFailure,
@@ -33,6 +27,7 @@ import {
 	isLastRetry,
 	isPermanent,
 } from './failure-decision.ts'
+import { OutboxLeaseLostError, RelayStoppedError } from './handler-signal.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 import type { SharedBreaker } from './shared-breaker.ts'

@@ -100,6 +100,7 @@ export const OTHER_TYPES: ReadonlySet<string> = new Set([
 		'outbox_expired',
 		'outbox_resent',
 	],
+	...['inbox_processed', 'inbox_duplicate', 'inbox_conflict', 'inbox_failed'],
 	...['idempotency_claimed', 'idempotency_replayed', 'idempotency_conflict', 'idempotency_mismatch'],
 	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'telemetry_events_dropped'],
 	...['idempotency_stored_late', 'idempotency_response_lost'],

@@ -1,5 +1,38 @@
-import { gauge, named, rate, type Scope } from '../promql.ts'
+import { gauge, named, quantile, rate, type Scope } from '../promql.ts'
 import { lines, type PanelGroup } from './panel.ts'
+
+const PROCESSING = { metric: 'yaoki_inbox_processing_duration_seconds' }
+
+export const inbox = (scope: Scope): PanelGroup => ({
+	title: 'Inboxes',
+	panels: [
+		lines(
+			'What happens to received messages?',
+			'Messages per second by result. Duplicates were processed before; conflicts were in flight.',
+			'per-second',
+			{ '{{service}} {{result}}': rate({ metric: 'yaoki_inbox_messages_total', by: ['result'] }, scope) },
+		),
+		lines('How long does a message take?', 'p50 and p99 of the function and its mark.', 'seconds', {
+			'{{service}} p50': quantile(0.5, PROCESSING, scope),
+			'{{service}} p99': quantile(0.99, PROCESSING, scope),
+		}),
+		lines(
+			'How many messages does an inbox remember?',
+			'At most 10,000 are counted. Expired messages stay if nothing purges them.',
+			'count',
+			{
+				'{{service}} remembered': gauge({ metric: 'yaoki_inbox_remembered_messages' }, scope),
+				'{{service}} expired': gauge({ metric: 'yaoki_inbox_expired_messages' }, scope),
+			},
+		),
+		lines(
+			'How old is the oldest message of an inbox?',
+			'The age stays below the retention of the inbox if expired messages are purged.',
+			'seconds',
+			gauge({ metric: 'yaoki_inbox_oldest_message_age_seconds' }, scope),
+		),
+	],
+})
 
 export const idempotency = (scope: Scope): PanelGroup => ({
 	title: 'Idempotency keys',
