@@ -44,6 +44,7 @@ export type { MessageFilter } from './message/filter.ts'
 export type {
 	DeadLetterCause,
 	EnqueueResult,
+	FanOutResult,
 	Message,
 	MessageRecord,
 	MessageStatus,

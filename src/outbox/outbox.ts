@@ -1,6 +1,7 @@
 /** The outbox as an application uses it: writes messages for relays, and returns information about them. */
 import { Emitter } from '../core/observe/emitter.ts'
 import type { Observable, Observation } from '../core/observe/observation.ts'
+import { invalidArgument } from '../core/options/schema.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
@@ -11,7 +12,7 @@ import { Enqueuer } from './enqueue/enqueuer.ts'
 import type { EnqueueOptions, EnqueueSyncOptions } from './enqueue/transaction-check.ts'
 import type { MessagesChangedEvent, OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
-import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
+import type { EnqueueResult, FanOutResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
 import { type ShownStore, withRedaction } from './message/redact.ts'
 import { type LocalRelay, RelayNotifier } from './notify/relay-notifier.ts'
@@ -29,6 +30,12 @@ import { resendMessage } from './operator/resend.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages, type SelectionOptions } from './queued-messages.ts'
 import type { OutboxStore } from './store/store.ts'
+
+function checkDestinations(destinations: unknown): readonly string[] {
+	if (!Array.isArray(destinations))
+		invalidArgument('destinations', destinations, "an array of names, such as ['billing', 'shipping']")
+	return destinations
+}
 
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 
@@ -128,6 +135,31 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		options: EnqueueSyncOptions,
 	): EnqueueResult | EnqueueResult[] {
 		return this.#enqueuer.enqueueSync(given, options)
+	}
+
+	/**
+	 * Writes one message for each destination, in one statement. Each has an id, retries and a fate of its own, so
+	 * a destination that is down does not delay the others. With a `dedupeKey`, each destination gets the message
+	 * once. Takes the options of `enqueue`.
+	 *
+	 * @example
+	 * await outbox.fanOut({ topic: 'order.placed', payload: order }, ['billing', 'shipping'], { tx })
+	 */
+	fanOut(
+		message: MessageFor<T>,
+		destinations: readonly string[],
+		options: EnqueueOptions = NO_OPTIONS,
+	): Promise<readonly FanOutResult[]> {
+		return this.#enqueuer.fanOut(message, checkDestinations(destinations), options)
+	}
+
+	/** As `fanOut`, within the call: the way to fan out in a transaction of SQLite. */
+	fanOutSync(
+		message: MessageFor<T>,
+		destinations: readonly string[],
+		options: EnqueueSyncOptions,
+	): readonly FanOutResult[] {
+		return this.#enqueuer.fanOutSync(message, checkDestinations(destinations), options)
 	}
 
 	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */

@@ -3,7 +3,6 @@
  * command of its own: it is what an operator means by "send now", and a separate command would be one more to
  * remember during an incident.
  */
-import { serves } from '../../outbox/diagnostics/relays.ts'
 import { describeOperatorPause } from '../../outbox/diagnostics/why.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
 import { formatDuration } from '../../text/format.ts'
@@ -88,7 +87,6 @@ export async function warnIfUnknown(store: OutboxStore, destination: string, io:
 	const hasMessages = [counts?.due, counts?.scheduled, counts?.inFlight, counts?.dead].some(
 		(one) => (one?.count ?? 0) > 0,
 	)
-	if (hasMessages || relays.some((relay) => !relay.destinations.includes('*') && serves(relay, destination)))
-		return
+	if (hasMessages || relays.some(({ destinations: names }) => names.includes(destination))) return
 	io.warn(`No message and no relay names destination "${destination}". Check its spelling.`)
 }

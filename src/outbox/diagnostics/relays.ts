@@ -1,4 +1,5 @@
 /** What relays report by heartbeats: that they are alive, what they serve, what is in flight. */
+import { servesBy } from '../destinations/destination-pattern.ts'
 import type { RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts } from '../store/store-stats.ts'
 
@@ -15,7 +16,7 @@ export const isAlive = ({ seenAt, heartbeatMs }: RelayRow, now: number): boolean
 	Math.abs(now - seenAt) <= Math.max(MIN_OVERDUE_MS, MISSED_HEARTBEATS * heartbeatMs)
 
 export const serves = ({ destinations }: Pick<RelayRow, 'destinations'>, destination: string): boolean =>
-	destinations.includes(destination) || destinations.includes('*')
+	destinations.some((name) => servesBy(name, destination))
 
 const reportedInFlight = (relays: readonly RelayRow[]): number =>
 	relays.reduce((sum, { inFlight }) => sum + inFlight, 0)

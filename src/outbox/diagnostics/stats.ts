@@ -2,6 +2,7 @@
  * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact
  * count of ten million rows can overload a database just when it is needed.
  */
+import { isPattern } from '../destinations/destination-pattern.ts'
 import { FORECAST_STEP_MS, NOTHING_BLOCKED } from '../store/counting.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
@@ -138,8 +139,7 @@ function failingShare(
 /** Includes destinations that relays serve, because a destination with a circuit may have no messages. */
 function destinationNames(counted: readonly DestinationCounts[], relays: readonly RelayRow[]): string[] {
 	const names = new Set(counted.map(({ destination }) => destination))
-	for (const relay of relays) for (const name of relay.destinations) names.add(name)
-	names.delete('*')
+	for (const relay of relays) for (const name of relay.destinations) if (!isPattern(name)) names.add(name)
 	return [...names]
 }
 

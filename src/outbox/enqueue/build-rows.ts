@@ -79,6 +79,20 @@ export class RowBuilder {
 		})
 	}
 
+	/**
+	 * Returns a row of the message for each destination. The payload is encoded once. Dedupe keys are unique in
+	 * the outbox, so each row has its own.
+	 */
+	fanOut(row: NewRow, destinations: readonly string[]): Rows {
+		const ref: MessageRef = { topic: row.topic }
+		return [...new Set(destinations)].map((name) => {
+			const destination = checkText(ref, 'destination', name, NAME_BYTES)
+			const { dedupeKey } = row
+			const ownKey = dedupeKey && checkText(ref, 'dedupeKey', `${dedupeKey}:${destination}`, KEY_BYTES)
+			return { ...row, id: this.#newId(), destination, dedupeKey: ownKey }
+		})
+	}
+
 	#buildRow(message: unknown, index: number | undefined, added: AddedHeaders): NewRow | PendingRow {
 		if (typeof message !== 'object' || message === null || Array.isArray(message))
 			invalidField({ index }, 'message', message, 'an object with topic and payload')

@@ -3,7 +3,8 @@ import { safeGet } from '../../core/classify/safe-get.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { EnqueueInfo } from '../../core/observe/observer.ts'
 import type { OutboxEvent } from '../events/outbox-events.ts'
-import type { EnqueueResult } from '../message/message.ts'
+import { invalidField } from '../message/errors.ts'
+import type { EnqueueResult, FanOutResult } from '../message/message.ts'
 import type { RelayNotifier } from '../notify/relay-notifier.ts'
 import type { OutboxSettings } from '../outbox-options.ts'
 import type { InsertResult, NewRow } from '../store/rows.ts'
@@ -62,6 +63,60 @@ export class Enqueuer {
 		}
 	}
 
+	/** Writes one message for each destination. */
+	fanOut(
+		message: unknown,
+		destinations: readonly string[],
+		options: EnqueueOptions,
+	): Promise<readonly FanOutResult[]> {
+		const run = (added?: AddedHeaders): Promise<readonly FanOutResult[]> => {
+			try {
+				checkHasNoDestination(message)
+				const rows = this.#rowBuilder.build([message], false, added)
+				// As in `enqueue`, the transaction is checked when the rows are ready.
+				const write = (built: readonly NewRow[]) => this.#writeFanOut(built, destinations, options)
+				return rows instanceof Promise ? rows.then(write) : write(rows)
+			} catch (error) {
+				return Promise.reject(error)
+			}
+		}
+		const { around } = this.#emitter
+		if (!around) return run()
+		const info = new Enqueue(this.#name, message, destinations.length)
+		return around(info, () => run(info.added)) as Promise<readonly FanOutResult[]>
+	}
+
+	async #writeFanOut(
+		[row]: readonly NewRow[],
+		destinations: readonly string[],
+		options: EnqueueOptions,
+	): Promise<readonly FanOutResult[]> {
+		const rows = row ? this.#rowBuilder.fanOut(row, destinations) : []
+		if (rows.length === 0) return []
+		this.#transactionCheck.beforeInsert(options)
+		return withDestinations(rows, await this.#insert(rows, true, options))
+	}
+
+	fanOutSync(
+		message: unknown,
+		destinations: readonly string[],
+		options: EnqueueSyncOptions,
+	): readonly FanOutResult[] {
+		const run = (added?: AddedHeaders): readonly FanOutResult[] => {
+			checkHasNoDestination(message)
+			const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
+			const [row] = this.#rowBuilder.buildSync([message], false, added)
+			const rows = row ? this.#rowBuilder.fanOut(row, destinations) : []
+			if (rows.length === 0) return []
+			const inserted = store.insertSync(rows, tx, this.#insertOptions)
+			return withDestinations(rows, this.#finish(rows, inserted, true, options))
+		}
+		const { around } = this.#emitter
+		if (!around) return run()
+		const info = new Enqueue(this.#name, message, destinations.length)
+		return around(info, () => run(info.added)) as readonly FanOutResult[]
+	}
+
 	enqueueSync(given: unknown, options: EnqueueSyncOptions): Results {
 		const { around } = this.#emitter
 		if (!around) return this.#enqueueSync(given, options)
@@ -112,6 +167,20 @@ export class Enqueuer {
 	}
 }
 
+const withDestinations = (rows: readonly NewRow[], results: Results): readonly FanOutResult[] =>
+	(results as readonly EnqueueResult[]).map((result, index) => ({
+		...result,
+		destination: rows[index]?.destination ?? '',
+	}))
+
+function checkHasNoDestination(message: unknown): void {
+	const destination = safeGet(message, 'destination')
+	if (destination !== undefined)
+		invalidField({ topic: safeGet(message, 'topic') }, 'destination', destination, NO_DESTINATION)
+}
+
+const NO_DESTINATION = 'no destination, because the second argument of fanOut has them'
+
 function toResult({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
 	const first = duplicates.size > 0 ? duplicates.get(id) : undefined
 	return { id: first ?? id, isDuplicate: first !== undefined }
@@ -142,10 +211,10 @@ class Enqueue implements EnqueueInfo {
 	readonly count: number
 	added: AddedHeaders
 
-	constructor(outbox: string, given: unknown) {
+	constructor(outbox: string, given: unknown, count?: number) {
 		const messages: readonly unknown[] = Array.isArray(given) ? given : [given]
 		this.outbox = outbox
-		this.count = messages.length
+		this.count = count ?? messages.length
 		this.topics = [...new Set(messages.map(topicOf))]
 	}
 

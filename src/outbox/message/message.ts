@@ -71,6 +71,11 @@ export interface EnqueueResult {
 	readonly isDuplicate: boolean
 }
 
+/** The message that `outbox.fanOut` has written for one of its destinations. */
+export interface FanOutResult extends EnqueueResult {
+	readonly destination: string
+}
+
 /** A message as a `MessageHandler` receives it, its first argument. */
 export interface Message<Topic extends string = string, Payload = unknown> {
 	/** The same for every attempt, so receivers can use it to detect duplicates. */

@@ -1,5 +1,5 @@
 /**
- * Finds the destinations of the wildcard, a page of names at a time. While a session holds an old snapshot,
+ * Finds the destinations of patterns, a page of names at a time. While a session holds an old snapshot,
  * the search reads the entries of all messages that were sent since; the known destinations must not wait for
  * it.
  */
@@ -30,7 +30,7 @@ export class DestinationDiscovery {
 
 	async run(): Promise<void> {
 		const { context, states, signal } = this.#parts
-		if (!states.hasWildcard || this.#searching !== undefined) return
+		if (!states.hasPatterns || this.#searching !== undefined) return
 		if (context.runtime.now() < this.#notBefore) {
 			this.nextAt = this.#notBefore
 			return

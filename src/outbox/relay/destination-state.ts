@@ -6,6 +6,7 @@ import { invalidOption } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { findTimeoutList, type TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { Destination, MessageHandler } from '../destinations/destination.ts'
+import { isPattern, servesBy } from '../destinations/destination-pattern.ts'
 import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
 import type { Batch } from './batch.ts'
 import type { Delivery } from './delivery.ts'
@@ -340,13 +341,14 @@ function countSettled(calls: ReadonlySet<Delivery | Batch>): number {
 export type Destinations = Readonly<Record<string, MessageHandler<never> | Destination<never>>>
 
 /**
- * The states of all destinations of a relay. With the destination `'*'`, each other name in the queue has a
- * state, with its own limits and breaker, while the queue has messages for it.
+ * The states of all destinations of a relay. With a pattern such as `'*'`, each other name in the queue that it
+ * matches has a state, with its own limits and breaker, while the queue has messages for it.
  */
 export class DestinationStates {
 	readonly byName: Map<string, DestinationState> = new Map()
 	readonly #settings: RelaySettings
-	readonly #wildcard: DestinationSettings | undefined
+	/** The most specific pattern is the first. */
+	readonly #patterns: readonly (readonly [pattern: string, settings: DestinationSettings])[]
 	readonly #named: ReadonlySet<string>
 
 	constructor(destinations: Destinations, settings: RelaySettings) {
@@ -355,32 +357,54 @@ export class DestinationStates {
 		if (entries.length === 0)
 			invalidOption('destinations', '{}', "at least one destination, such as { 'order.created': handler }")
 		const read = entries.map(([name, given]) => [name, readDestination(name, given, settings)] as const)
-		this.#wildcard = read.find(([name]) => name === '*')?.[1]
-		const named = read.filter(([name]) => name !== '*')
+		this.#patterns = read.filter(([name]) => isPattern(name)).sort(([a], [b]) => b.length - a.length)
+		const named = read.filter(([name]) => !isPattern(name))
 		this.#named = new Set(named.map(([name]) => name))
 		for (const [name, own] of named) this.#add(name, own)
 	}
 
-	get hasWildcard(): boolean {
-		return this.#wildcard !== undefined
-	}
-
-	serves(destination: string): boolean {
-		return this.hasWildcard || this.byName.has(destination)
+	get hasPatterns(): boolean {
+		return this.#patterns.length > 0
 	}
 
 	/**
-	 * Adds states for these names, which are in the queue, and removes other idle states of the wildcard. A
-	 * destination that is claimed now keeps its state, because the claim may return messages.
+	 * Returns what the relay reports to others: its names and patterns, and the destinations of a pattern whose
+	 * circuits are not closed. The others may be thousands, and the patterns say that they are served.
+	 */
+	get reported(): string[] {
+		const failing = [...this.byName.values()].filter(
+			({ destination, breaker }) => !this.#named.has(destination) && breaker.state !== 'closed',
+		)
+		return [
+			...this.#named,
+			...failing.map(({ destination }) => destination),
+			...this.#patterns.map(([pattern]) => pattern),
+		]
+	}
+
+	serves(destination: string): boolean {
+		return this.byName.has(destination) || this.#settingsFor(destination) !== undefined
+	}
+
+	/**
+	 * Adds states for those of the names, which are in the queue, that a pattern matches, and removes other idle
+	 * states of patterns. A destination that is claimed now keeps its state, because the claim may return
+	 * messages.
 	 */
 	sync(names: readonly string[], isClaiming: (name: string) => boolean = () => false): void {
-		const wildcard = this.#wildcard
-		if (!wildcard) return
-		for (const name of names) if (!this.byName.has(name)) this.#add(name, wildcard)
+		if (!this.hasPatterns) return
+		for (const name of names) {
+			const settings = this.byName.has(name) ? undefined : this.#settingsFor(name)
+			if (settings) this.#add(name, settings)
+		}
 		const inQueue = new Set(names)
 		const isKept = (name: string) => inQueue.has(name) || this.#named.has(name) || isClaiming(name)
 		for (const [name, { isIdle, breaker }] of this.byName)
 			if (isIdle && breaker.state === 'closed' && !isKept(name)) this.byName.delete(name)
+	}
+
+	#settingsFor(name: string): DestinationSettings | undefined {
+		return this.#patterns.find(([pattern]) => servesBy(pattern, name))?.[1]
 	}
 
 	#add(name: string, own: DestinationSettings): void {

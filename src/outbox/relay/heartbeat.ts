@@ -119,8 +119,8 @@ export class Heartbeat {
 		const seconds = (now - this.#reported.at) / 1_000
 		const throughput = seconds > 0 ? (sent - this.#reported.sent) / seconds : 0
 		this.#reported = { at: now, sent }
-		const { byName, hasWildcard } = this.#parts.states
-		const ordered = [...byName.values()].filter(({ isOrdered }) => isOrdered)
+		const { states } = this.#parts
+		const ordered = [...states.byName.values()].filter(({ isOrdered }) => isOrdered)
 		const report = {
 			id: owner,
 			host: hostname(),
@@ -129,7 +129,7 @@ export class Heartbeat {
 			failed,
 			dead,
 			throughput,
-			destinations: [...byName.keys(), ...(hasWildcard ? ['*'] : [])],
+			destinations: states.reported,
 			orderedDestinations: ordered.map(({ destination }) => destination),
 			heartbeatMs: this.intervalMs,
 			inFlight: this.#parts.dispatcher.inFlight,

@@ -19,7 +19,10 @@ import { RelayRun } from './relay-run.ts'
 /** With the time to abort handlers, to write results and to clean up, a stop takes at most 8 s. */
 const STOP_TIMEOUT_MS = 5_000
 
-/** Handlers by destination; `'*'` serves all destinations without an entry of their own. */
+/**
+ * Handlers by destination. A name that ends with `*` serves all destinations that start with the rest and have no
+ * more specific entry: `'*'` serves all others.
+ */
 export type DestinationsFor<T extends Topics, Name extends string> = {
 	readonly [N in Name]: MessageHandler<DeliveredFor<T, N>> | Destination<DeliveredFor<T, N>>
 }
