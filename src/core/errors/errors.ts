@@ -116,7 +116,15 @@ export class InvalidArgumentError extends YaokiError {
  * password may contain an @.
  */
 const withoutPassword = (value: unknown): unknown =>
-	typeof value === 'string' ? value.replace(/(:\/\/[^\s:/]*:)\S*@/g, '$1***@') : value
+	typeof value === 'string' ? value.replace(/\S+/g, hidePassword) : value
+
+/** One pattern for all of it would take quadratic time for a long text. */
+function hidePassword(word: string): string {
+	const user = /:\/\/[^:/]*:/.exec(word)
+	const from = user ? user.index + user[0].length : word.length
+	const to = word.lastIndexOf('@')
+	return from > to ? word : `${word.slice(0, from)}***${word.slice(to)}`
+}
 
 const invalidMessage = (what: string, name: string, received: unknown, expected: string): string =>
 	`Invalid ${what} "${name}": expected ${expected}, got ${show(received)}`

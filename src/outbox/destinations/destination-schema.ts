@@ -3,7 +3,7 @@ import { MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
 import type { DestinationOptions } from './destination.ts'
 
 /** 0 stands for the relay's own value. */
-export const COMMON_SCHEMA = {
+export const COMMON_SCHEMA: Readonly<Record<keyof DestinationOptions, OptionSchema[string]>> = {
 	maxConcurrent: [1, 1e6, 0],
 	maxConcurrentAllRelays: [1, 1e6, Infinity],
 	rate: 'any',
@@ -12,6 +12,6 @@ export const COMMON_SCHEMA = {
 	circuitBreaker: 'any',
 	order: 'any',
 	attemptLog: 'any',
-} as const satisfies Readonly<Record<keyof DestinationOptions, unknown>> & OptionSchema
+}
 
 export const DESTINATION_SCHEMA: OptionSchema = { deliver: 'function', ...COMMON_SCHEMA }

@@ -10,9 +10,9 @@ import type { BatchContext, BatchSettings } from '../destinations/batch-destinat
 import { type BatchFates, readReport } from '../destinations/batch-report.ts'
 import type { RelayEvent } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
-import { type Delivery, deliveryInfo, HandlerSignal } from './delivery.ts'
+import { type Delivery, deliveryInfo, HandlerSignal, type SharedCall } from './delivery.ts'
 
-export class Batch extends HandlerSignal implements TimeoutEntry {
+export class Batch extends HandlerSignal implements SharedCall {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
 	startedAt: number | undefined

@@ -14,7 +14,6 @@ import type { RelayEvent, ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 import type { AttemptLog } from './attempt-log.ts'
-import type { Batch } from './batch.ts'
 
 /**
  * The lease of a message expired while its handler ran: another relay may be sending the message. It is
@@ -71,6 +70,13 @@ export class HandlerSignal {
 	}
 }
 
+/** A call with several messages, as each of them sees it: it has the timeout and the signal. */
+export interface SharedCall extends TimeoutEntry {
+	readonly isTimedOut: boolean
+	isStoppedBy(error: unknown): boolean
+	abortOne(delivery: Delivery, reason: unknown): void
+}
+
 export class Delivery extends HandlerSignal implements TimeoutEntry {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
@@ -94,8 +100,8 @@ export class Delivery extends HandlerSignal implements TimeoutEntry {
 	error: unknown
 	/** Set when the handler is called, if the destination has an attempt log. */
 	log: AttemptLog | undefined
-	/** The call that it shares with other messages. It has the timeout and the signal. */
-	batch: Batch | undefined
+	/** The call of a batch handler that it is a part of. */
+	batch: SharedCall | undefined
 	/** Equal for the messages of a divided batch that are sent together again. */
 	division: object | undefined
 	readonly #onTimeout: (delivery: Delivery) => void

@@ -13,7 +13,8 @@ import type { DeadLetterCause, Message } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
-import { AttemptLog, LostAttempts } from './attempt-log.ts'
+import { AttemptLog } from './attempt-log.ts'
+import { LostAttempts } from './attempt-records.ts'
 import { Batch, collectBatch, invokeBatch } from './batch.ts'
 import {
 	claimRef,

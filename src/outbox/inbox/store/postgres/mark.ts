@@ -108,7 +108,11 @@ async function hasEnded(tx: SqlClient): Promise<boolean> {
 export const UNMARK = `
 delete from {s}.inbox where inbox = $1::text and message_id = $2::text and token = $3::bigint`
 
-export const unmarkValues = ({ inbox, messageId, token }: NewMark) => [inbox, messageId, token]
+export const unmarkValues = ({ inbox, messageId, token }: NewMark): (string | number)[] => [
+	inbox,
+	messageId,
+	token,
+]
 
 function runnerFor(executor: PostgresExecutor, tx: SqlClient): Run {
 	return async (sql, values) => {
