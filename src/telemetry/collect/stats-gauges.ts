@@ -1,4 +1,4 @@
-/** Reads gauges from what `stats()` of a client, outbox or idempotency engine returns. */
+/** Reads gauges from what `stats()` of a client, outbox, inbox or idempotency engine returns. */
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
@@ -72,9 +72,9 @@ function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<Ga
 
 function* inboxGauges(source: ObservedSource, stats: InboxStats): Generator<GaugeReading> {
 	const service = source.serviceOf({ type: 'stats', emitter: source.name })
-	yield ['yaoki_inbox_marks', [service], stats.marks.count]
-	yield ['yaoki_inbox_expired_marks', [service], stats.expired.count]
-	yield ['yaoki_inbox_oldest_mark_age_seconds', [service], toSeconds(stats.oldestAgeMs ?? 0)]
+	yield ['yaoki_inbox_remembered_messages', [service], stats.marks.count]
+	yield ['yaoki_inbox_expired_messages', [service], stats.expired.count]
+	yield ['yaoki_inbox_oldest_message_age_seconds', [service], toSeconds(stats.oldestAgeMs ?? 0)]
 }
 
 function* idempotencyGauges(source: ObservedSource, stats: IdempotencyStats): Generator<GaugeReading> {

@@ -205,12 +205,18 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		CALL_BUCKETS,
 		'Duration of `once` for messages that were processed or failed.',
 	),
-	yaoki_inbox_marks: max(SERVICE, 'Messages that an inbox remembers. At most 10,000 are counted.'),
-	yaoki_inbox_expired_marks: max(
+	yaoki_inbox_remembered_messages: max(
 		SERVICE,
-		'Messages whose retention is over and that are not deleted yet. At most 10,000 are counted.',
+		'Messages that an inbox remembers. At most 10,000 are counted.',
 	),
-	yaoki_inbox_oldest_mark_age_seconds: max(SERVICE, 'Age of the oldest message that an inbox remembers.'),
+	yaoki_inbox_expired_messages: max(
+		SERVICE,
+		'Messages whose retention is over, and that an inbox has not forgotten yet. At most 10,000 are counted.',
+	),
+	yaoki_inbox_oldest_message_age_seconds: max(
+		SERVICE,
+		'Age of the oldest message that an inbox remembers, since it was processed.',
+	),
 
 	// Idempotency keys.
 	yaoki_idempotency_requests_total: counter(

@@ -5,7 +5,7 @@ import { limits } from './limit-panels.ts'
 import { outbox } from './outbox-panels.ts'
 import type { PanelGroup } from './panel.ts'
 import { type AnswerThresholds, answers, questions } from './question-panels.ts'
-import { idempotency, telemetry } from './server-panels.ts'
+import { idempotency, inbox, telemetry } from './server-panels.ts'
 
 /** The windows of the queries. */
 export interface PanelScopes {
@@ -23,5 +23,5 @@ export const panelGroups = (
 ): readonly PanelGroup[] => [
 	answers(selected, thresholds),
 	questions(recent, step),
-	...[calls, limits, outbox, idempotency, telemetry].map((group) => group(recent)),
+	...[calls, limits, outbox, inbox, idempotency, telemetry].map((group) => group(recent)),
 ]

@@ -1,5 +1,43 @@
-import { gauge, named, rate, type Scope } from '../promql.ts'
+import { gauge, named, quantile, rate, type Scope } from '../promql.ts'
 import { lines, type PanelGroup } from './panel.ts'
+
+const PROCESSING = { metric: 'yaoki_inbox_processing_duration_seconds' }
+
+export const inbox = (scope: Scope): PanelGroup => ({
+	title: 'Inbox',
+	panels: [
+		lines(
+			'What happens to received messages?',
+			'Messages per second by result. Duplicates and conflicts are normal after lost responses; failed messages are sent again.',
+			'per-second',
+			{ '{{service}} {{result}}': rate({ metric: 'yaoki_inbox_messages_total', by: ['result'] }, scope) },
+		),
+		lines(
+			'How long does a received message take?',
+			'p50 and p99 of the mark and the function, without the commit.',
+			'seconds',
+			{
+				'{{service}} p50': quantile(0.5, PROCESSING, scope),
+				'{{service}} p99': quantile(0.99, PROCESSING, scope),
+			},
+		),
+		lines(
+			'How many messages does an inbox remember?',
+			'Each counts at most 10,000. Expired messages are deleted about once an hour.',
+			'count',
+			{
+				'{{service}} remembered': gauge({ metric: 'yaoki_inbox_remembered_messages' }, scope),
+				'{{service}} expired': gauge({ metric: 'yaoki_inbox_expired_messages' }, scope),
+			},
+		),
+		lines(
+			'How long does an inbox remember messages?',
+			'Age of the oldest one: at most the retention and an hour, while expired messages are deleted.',
+			'seconds',
+			gauge({ metric: 'yaoki_inbox_oldest_message_age_seconds' }, scope),
+		),
+	],
+})
 
 export const idempotency = (scope: Scope): PanelGroup => ({
 	title: 'Idempotency keys',
