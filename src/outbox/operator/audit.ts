@@ -55,6 +55,12 @@ const ACTIONS: Readonly<Record<AuditAction, true>> = {
 	pause: true,
 	resume: true,
 	'close-circuit': true,
+	'create-endpoint': true,
+	'change-endpoint': true,
+	'rotate-secret': true,
+	'disable-endpoint': true,
+	'enable-endpoint': true,
+	'delete-endpoint': true,
 }
 
 const SCHEMA: Readonly<Record<keyof AuditFilter, 'any'>> = {

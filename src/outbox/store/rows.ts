@@ -282,8 +282,24 @@ export type OperatorChange = OperatorNote & { readonly destination: string } & (
 		| { readonly action: 'resume' | 'close-circuit' }
 	)
 
+/** A change of an endpoint of webhooks. */
+export type EndpointAction =
+	| 'create-endpoint'
+	| 'change-endpoint'
+	| 'rotate-secret'
+	| 'disable-endpoint'
+	| 'enable-endpoint'
+	| 'delete-endpoint'
+
 /** What an operator did. */
-export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | 'resend' | OperatorChange['action']
+export type AuditAction =
+	| 'expire'
+	| 'replay'
+	| 'edit'
+	| 'discard'
+	| 'resend'
+	| OperatorChange['action']
+	| EndpointAction
 
 /**
  * A stored record of what an operator did to one message or to a destination. For authors of stores:

@@ -9,6 +9,7 @@
 import type { Queryable } from '../../sql/clients.ts'
 import type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
+import type { EndpointStore } from './endpoint-store.ts'
 import type {
 	AttemptRow,
 	AuditAction,
@@ -351,6 +352,8 @@ export interface OutboxStore
 		NotificationStore {
 	/** Name of the store in messages: `'sqlite'`, `'postgres'`. */
 	readonly kind: string
+	/** Endpoints of webhooks. A store without them cannot be used by `new Webhooks`. */
+	readonly endpoints?: EndpointStore | undefined
 	/** Returns true if this kind of store can use `tx`. */
 	accepts(tx: Queryable): boolean
 	/** Closes the connections that the store opened. A pool that the user passed stays open. */

@@ -45,7 +45,7 @@ test('without destinations nothing is written, and a message is still validated'
 test('writes in the transaction within the call, and a rollback leaves nothing', async () => {
 	await using system = await setup()
 	const { outbox, tx } = system
-	const run = (sql: string) => tx.prepare(sql).run()
+	const run = (sql: string) => tx.prepare(sql).run?.()
 	run('BEGIN IMMEDIATE')
 	expect(outbox.fanOutSync(EVENT, ['billing', 'shipping'], { tx })).toHaveLength(2)
 	run('ROLLBACK')
