@@ -1,4 +1,5 @@
 /** The outbox as an application uses it: writes messages for relays, and returns information about them. */
+import { safeGet } from '../core/classify/safe-get.ts'
 import { Emitter } from '../core/observe/emitter.ts'
 import type { Observable, Observation } from '../core/observe/observation.ts'
 import { invalidArgument } from '../core/options/schema.ts'
@@ -11,6 +12,7 @@ import { explainMessage } from './diagnostics/why.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
 import type { EnqueueOptions, EnqueueSyncOptions } from './enqueue/transaction-check.ts'
 import type { MessagesChangedEvent, OutboxEvent, OutboxListener } from './events/outbox-events.ts'
+import { invalidField } from './message/errors.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, FanOutResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
@@ -31,11 +33,16 @@ import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages, type SelectionOptions } from './queued-messages.ts'
 import type { OutboxStore } from './store/store.ts'
 
-function checkDestinations(destinations: unknown): readonly string[] {
+function checkDestinations(message: unknown, destinations: unknown): () => readonly string[] {
 	if (!Array.isArray(destinations))
 		invalidArgument('destinations', destinations, "an array of names, such as ['billing', 'shipping']")
-	return destinations
+	const destination = safeGet(message, 'destination')
+	if (destination !== undefined)
+		invalidField({ topic: safeGet(message, 'topic') }, 'destination', destination, NO_DESTINATION)
+	return () => destinations
 }
+
+const NO_DESTINATION = 'no destination, because the second argument of fanOut has them'
 
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 
@@ -54,6 +61,8 @@ const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 export class Outbox<T extends Topics = Topics> implements Observable {
 	/** @internal */
 	readonly store: OutboxStore
+	/** @internal For webhooks, whose destinations are looked up. */
+	readonly enqueuer: Enqueuer
 	/** @internal True if sent messages are kept. */
 	readonly keepsHistory: boolean
 	/** @internal How long they are kept. */
@@ -64,7 +73,6 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	readonly dead: DeadLetters
 	readonly #notifier: RelayNotifier
 	readonly #emitter: Emitter<OutboxEvent>
-	readonly #enqueuer: Enqueuer
 	readonly #queued: QueuedMessages
 	readonly #control: DestinationControl
 	/** The store with redacted messages, for what people read. */
@@ -80,7 +88,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		this.auditForMs = settings.auditForMs
 		this.#notifier = new RelayNotifier(store, runtime)
 		this.#emitter = new Emitter(settings.name, runtime)
-		this.#enqueuer = new Enqueuer(settings, this.#notifier, this.#emitter)
+		this.enqueuer = new Enqueuer(settings, this.#notifier, this.#emitter)
 		this.#shown = withRedaction(store, settings.redact)
 		const onChanged = (type: MessagesChangedEvent['type'], count: number) => this.#onChanged(type, count)
 		this.#queued = new QueuedMessages(store, runtime, onChanged)
@@ -109,7 +117,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options: EnqueueOptions = NO_OPTIONS,
 	): Promise<EnqueueResult | EnqueueResult[]> {
-		return this.#enqueuer.enqueue(given, options)
+		return this.enqueuer.enqueue(given, options)
 	}
 
 	/**
@@ -134,7 +142,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options: EnqueueSyncOptions,
 	): EnqueueResult | EnqueueResult[] {
-		return this.#enqueuer.enqueueSync(given, options)
+		return this.enqueuer.enqueueSync(given, options)
 	}
 
 	/**
@@ -145,12 +153,12 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	 * @example
 	 * await outbox.fanOut({ topic: 'order.placed', payload: order }, ['billing', 'shipping'], { tx })
 	 */
-	fanOut(
+	async fanOut(
 		message: MessageFor<T>,
 		destinations: readonly string[],
 		options: EnqueueOptions = NO_OPTIONS,
 	): Promise<readonly FanOutResult[]> {
-		return this.#enqueuer.fanOut(message, checkDestinations(destinations), options)
+		return this.enqueuer.fanOut(message, checkDestinations(message, destinations), options)
 	}
 
 	/** As `fanOut`, within the call: the way to fan out in a transaction of SQLite. */
@@ -159,7 +167,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		destinations: readonly string[],
 		options: EnqueueSyncOptions,
 	): readonly FanOutResult[] {
-		return this.#enqueuer.fanOutSync(message, checkDestinations(destinations), options)
+		return this.enqueuer.fanOutSync(message, checkDestinations(message, destinations), options)
 	}
 
 	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */

@@ -3,7 +3,6 @@ import { safeGet } from '../../core/classify/safe-get.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { EnqueueInfo } from '../../core/observe/observer.ts'
 import type { OutboxEvent } from '../events/outbox-events.ts'
-import { invalidField } from '../message/errors.ts'
 import type { EnqueueResult, FanOutResult } from '../message/message.ts'
 import type { RelayNotifier } from '../notify/relay-notifier.ts'
 import type { OutboxSettings } from '../outbox-options.ts'
@@ -15,6 +14,8 @@ import { type EnqueueOptions, type EnqueueSyncOptions, TransactionCheck } from '
 
 /** The result of one message, or of each message of a batch. */
 type Results = EnqueueResult | EnqueueResult[]
+
+type Destinations = readonly string[]
 
 export class Enqueuer {
 	readonly #name: string
@@ -63,58 +64,51 @@ export class Enqueuer {
 		}
 	}
 
-	/** Writes one message for each destination. */
+	/** Writes one message for each destination. `destinationsFor` may look them up for the message. */
 	fanOut(
 		message: unknown,
-		destinations: readonly string[],
+		destinationsFor: (row: NewRow) => Destinations | Promise<Destinations>,
 		options: EnqueueOptions,
 	): Promise<readonly FanOutResult[]> {
-		const run = (added?: AddedHeaders): Promise<readonly FanOutResult[]> => {
-			try {
-				checkHasNoDestination(message)
-				const rows = this.#rowBuilder.build([message], false, added)
-				// As in `enqueue`, the transaction is checked when the rows are ready.
-				const write = (built: readonly NewRow[]) => this.#writeFanOut(built, destinations, options)
-				return rows instanceof Promise ? rows.then(write) : write(rows)
-			} catch (error) {
-				return Promise.reject(error)
-			}
+		const run = async (added?: AddedHeaders): Promise<readonly FanOutResult[]> => {
+			const built = this.#rowBuilder.build([message], false, added)
+			// No `await` without a promise: the rows are written within this tick, as in `enqueue`.
+			const [row] = built instanceof Promise ? await built : built
+			if (!row) return []
+			const found = destinationsFor(row)
+			const rows = this.#rowBuilder.fanOut(row, found instanceof Promise ? await found : found)
+			return this.insert(rows, options)
 		}
 		const { around } = this.#emitter
 		if (!around) return run()
-		const info = new Enqueue(this.#name, message, destinations.length)
+		const info = new Enqueue(this.#name, message)
 		return around(info, () => run(info.added)) as Promise<readonly FanOutResult[]>
-	}
-
-	async #writeFanOut(
-		[row]: readonly NewRow[],
-		destinations: readonly string[],
-		options: EnqueueOptions,
-	): Promise<readonly FanOutResult[]> {
-		const rows = row ? this.#rowBuilder.fanOut(row, destinations) : []
-		if (rows.length === 0) return []
-		this.#transactionCheck.beforeInsert(options)
-		return withDestinations(rows, await this.#insert(rows, true, options))
 	}
 
 	fanOutSync(
 		message: unknown,
-		destinations: readonly string[],
+		destinationsFor: (row: NewRow) => Destinations,
 		options: EnqueueSyncOptions,
 	): readonly FanOutResult[] {
 		const run = (added?: AddedHeaders): readonly FanOutResult[] => {
-			checkHasNoDestination(message)
 			const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
 			const [row] = this.#rowBuilder.buildSync([message], false, added)
-			const rows = row ? this.#rowBuilder.fanOut(row, destinations) : []
+			const rows = row ? this.#rowBuilder.fanOut(row, destinationsFor(row)) : []
 			if (rows.length === 0) return []
 			const inserted = store.insertSync(rows, tx, this.#insertOptions)
 			return withDestinations(rows, this.#finish(rows, inserted, true, options))
 		}
 		const { around } = this.#emitter
 		if (!around) return run()
-		const info = new Enqueue(this.#name, message, destinations.length)
+		const info = new Enqueue(this.#name, message)
 		return around(info, () => run(info.added)) as readonly FanOutResult[]
+	}
+
+	/** Writes rows that are built and validated. */
+	async insert(rows: readonly NewRow[], options: EnqueueOptions): Promise<readonly FanOutResult[]> {
+		this.#transactionCheck.beforeInsert(options)
+		if (rows.length === 0) return []
+		return withDestinations(rows, await this.#insert(rows, true, options))
 	}
 
 	enqueueSync(given: unknown, options: EnqueueSyncOptions): Results {
@@ -173,14 +167,6 @@ const withDestinations = (rows: readonly NewRow[], results: Results): readonly F
 		destination: rows[index]?.destination ?? '',
 	}))
 
-function checkHasNoDestination(message: unknown): void {
-	const destination = safeGet(message, 'destination')
-	if (destination !== undefined)
-		invalidField({ topic: safeGet(message, 'topic') }, 'destination', destination, NO_DESTINATION)
-}
-
-const NO_DESTINATION = 'no destination, because the second argument of fanOut has them'
-
 function toResult({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
 	const first = duplicates.size > 0 ? duplicates.get(id) : undefined
 	return { id: first ?? id, isDuplicate: first !== undefined }
@@ -211,10 +197,10 @@ class Enqueue implements EnqueueInfo {
 	readonly count: number
 	added: AddedHeaders
 
-	constructor(outbox: string, given: unknown, count?: number) {
+	constructor(outbox: string, given: unknown) {
 		const messages: readonly unknown[] = Array.isArray(given) ? given : [given]
 		this.outbox = outbox
-		this.count = count ?? messages.length
+		this.count = messages.length
 		this.topics = [...new Set(messages.map(topicOf))]
 	}
 

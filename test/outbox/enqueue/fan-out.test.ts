@@ -91,7 +91,8 @@ describe('rejects', () => {
 
 	test('destinations that are not an array', async () => {
 		await using system = await setup()
-		expect(() => system.outbox.fanOut(EVENT, 'billing' as never)).toThrow(/Invalid argument "destinations"/)
+		const rejected = system.outbox.fanOut(EVENT, 'billing' as never)
+		await expect(rejected).rejects.toThrow(/Invalid argument "destinations"/)
 	})
 })
 
