@@ -18,7 +18,7 @@ export interface Observable {
 }
 
 /** What can be observed. */
-export type ObservedKind = 'policy' | 'http' | 'relay' | 'outbox' | 'inbox' | 'idempotency'
+export type ObservedKind = 'policy' | 'http' | 'relay' | 'outbox' | 'inbox' | 'webhooks' | 'idempotency'
 
 /** What an observable object offers. */
 export interface Observation {

@@ -186,3 +186,16 @@ export class OutboxInProgressError extends YaokiError {
 		this.retryAfterMs = retryAfterMs
 	}
 }
+
+/**
+ * The destination is disabled, for example an endpoint that a customer has disabled. The circuit opens, and the
+ * messages stay queued without using attempts. A pause would be a second record that a crash could leave behind:
+ * a probe asks again, and finds out that the destination is enabled.
+ */
+export class DestinationDisabledError extends YaokiError {
+	override readonly name = 'DestinationDisabledError'
+
+	constructor(what: string, options?: ErrorOptions) {
+		super('YAOKI_OUTBOX_DESTINATION_DISABLED', `${what} is disabled, so its messages stay queued`, options)
+	}
+}

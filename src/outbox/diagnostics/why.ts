@@ -139,6 +139,8 @@ export function describeOpenReason(reason: PauseReason | null): string {
 			return 'because the TLS connection failed or its certificate was rejected'
 		case 'credentials':
 			return 'because it rejected the credentials (401 or 403)'
+		case 'disabled':
+			return 'because it is disabled'
 		case 'permanent-failures':
 			return 'because different messages in a row failed permanently'
 		default:

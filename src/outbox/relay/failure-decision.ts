@@ -10,6 +10,7 @@ import { readSignals } from '../../core/classify/error-signals.ts'
 import { isMarkedPermanent } from '../../core/classify/permanent.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
+import { DestinationDisabledError } from '../destinations/destination.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toRetryLimit } from '../message/record.ts'
 import { toStoredError } from '../message/stored-error.ts'
@@ -117,7 +118,7 @@ export const isLastRetry = (row: ClaimedRow, { retry }: DestinationSettings): bo
  * `rejected`: a permanent failure that may concern the message or the destination. Only
  * several different messages show which.
  */
-export type DestinationFault = 'certificate' | 'credentials' | 'rejected'
+export type DestinationFault = 'certificate' | 'credentials' | 'disabled' | 'rejected'
 
 /** A response, whatever its error code is named. */
 const STATUS = /^http /m
@@ -137,6 +138,7 @@ export function findDestinationFault(
 	{ kind }: Classification,
 	settlement: Settlement,
 ): DestinationFault | undefined {
+	if (error instanceof DestinationDisabledError) return 'disabled'
 	const isFinal = isPermanent(settlement)
 	if (!isFinal && kind !== 'transient') return undefined
 	if (ownVerdict(settings, error) === false) return undefined

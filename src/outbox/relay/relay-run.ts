@@ -88,6 +88,8 @@ export class RelayRun {
 		this.#running = this.#claimer.run().catch(() => {})
 		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
 		this.addCleanup(startDeleting(runtime, (limit) => store.dropAttempts(limit)))
+		const { endpoints } = store
+		if (endpoints) this.addCleanup(startDeleting(runtime, (limit) => endpoints.dropEvents(limit)))
 		if (historyForMs > 0 && historyForMs < Infinity)
 			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
 		if (auditForMs < Infinity)

@@ -242,9 +242,15 @@ export interface DestinationCircuit {
  * `circuit-open`: too many temporary failures;
  * `certificate`: the TLS connection or the certificate was rejected;
  * `credentials`: the destination returned 401 or 403;
+ * `disabled`: the destination is disabled, such as an endpoint of webhooks;
  * `permanent-failures`: several different messages in a row failed permanently.
  */
-export type CircuitOpenReason = 'circuit-open' | 'certificate' | 'credentials' | 'permanent-failures'
+export type CircuitOpenReason =
+	| 'circuit-open'
+	| 'certificate'
+	| 'credentials'
+	| 'disabled'
+	| 'permanent-failures'
 
 export type PauseReason = CircuitOpenReason | 'probe' | 'retry-after' | 'operator'
 

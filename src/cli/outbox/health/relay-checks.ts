@@ -60,9 +60,11 @@ export function pauseReason({ reason, operatorPause }: OutboxStats['circuits'][n
 	return why === null ? `by ${by}` : `by ${by}: ${why}`
 }
 
+const LASTING_REASONS: readonly string[] = ['certificate', 'credentials', 'disabled', 'permanent-failures']
+
 /** Returns why a circuit is open if that is no ordinary outage, which would end by itself. */
 const describeFault = ({ reason, state }: OutboxStats['circuits'][number]): string | undefined =>
-	reason === 'certificate' || reason === 'credentials' || reason === 'permanent-failures'
+	reason !== null && LASTING_REASONS.includes(reason)
 		? `circuit ${state} ${describeOpenReason(reason)}`
 		: undefined
 
