@@ -73,7 +73,6 @@ const GLOBAL_UNICAST = network('2000::/3')
 
 /** Networks whose addresses contain an IPv4 address, and where it starts. */
 const CONTAINS_IPV4: readonly (readonly [network: Network, start: number])[] = [
-	[network('::/96'), 12],
 	[network('64:ff9b::/96'), 12],
 	[network('2002::/16'), 2],
 ]

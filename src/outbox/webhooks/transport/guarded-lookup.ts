@@ -52,8 +52,6 @@ export function rejectConnection(
 	return range === undefined ? undefined : new RejectedAddress(address, range)
 }
 
-type Family = 4 | 6
-
 /**
  * One internal address among public ones rejects the host. Connecting to the public ones only would be safe too, but
  * such an answer is either an attempt (the system tries addresses in turn until one responds), or a split of
