@@ -1,5 +1,11 @@
 /** The options of the methods of `webhooks.endpoints`: validation. */
-import { checkNames, invalidOption, isObject, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
+import {
+	checkNames,
+	invalidOption,
+	isObject,
+	MAX_NUMBER,
+	type OptionSchema,
+} from '../../core/options/schema.ts'
 import { isStorable, NAME_BYTES } from '../enqueue/fields.ts'
 import type { OperatorOptions } from '../operator/operator.ts'
 import { OPERATOR_SCHEMA } from '../operator/operator.ts'
@@ -80,7 +86,12 @@ const MAX_DESCRIPTION = 1_000
 /** `''` stands for no tenant. */
 export function readTenant(tenant: unknown): string {
 	if (tenant === undefined) return ''
-	if (typeof tenant !== 'string' || tenant === '' || !isStorable(tenant) || Buffer.byteLength(tenant) > NAME_BYTES)
+	if (
+		typeof tenant !== 'string' ||
+		tenant === '' ||
+		!isStorable(tenant) ||
+		Buffer.byteLength(tenant) > NAME_BYTES
+	)
 		invalidOption('tenant', tenant, `a non-empty string of at most ${NAME_BYTES} bytes`)
 	return tenant
 }

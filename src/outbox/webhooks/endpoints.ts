@@ -18,8 +18,8 @@ import {
 	CHANGE,
 	NEW_ENDPOINT,
 	type NewWebhookEndpoint,
-	ROTATION,
 	type ResendOptions,
+	ROTATION,
 	type RotateSecretOptions,
 	readDescription,
 	readFilter,
@@ -274,7 +274,10 @@ export class WebhookEndpoints {
 
 	#readUrl(url: unknown): string {
 		const { ssrfProtection } = this.#parts.settings
-		if (ssrfProtection !== false) return checkWebhookUrl(url, readUrlRules(ssrfProtection)).href
+		if (ssrfProtection !== false) {
+			const { lookup: _, ...urls } = ssrfProtection
+			return checkWebhookUrl(url, readUrlRules(urls)).href
+		}
 		const text = String(url)
 		if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
 			invalidOption('url', url, 'an http or https URL')

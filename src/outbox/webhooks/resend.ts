@@ -6,8 +6,8 @@ import { uuidGenerator } from '../enqueue/uuid.ts'
 import type { EndpointRow, EndpointStore, StoredEventRow } from '../store/endpoint-store.ts'
 import type { NewRow, OperatorNote } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
-import type { ResendSettings } from './endpoint-options.ts'
 import { destinationOf } from './endpoint.ts'
+import type { ResendSettings } from './endpoint-options.ts'
 
 const PAGE_SIZE = 1_000
 const SECOND_MS = 1_000

@@ -44,7 +44,11 @@ function fetchSender({ fetch: given, maxResponseBytes }: WebhooksSettings): Webh
 			// A redirect is a failure: the URL of the endpoint is wrong, or leads to an address that was not checked.
 			const response = await send(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
 			const excerpt = (await readExcerpt(response.body, maxResponseBytes, signal)) ?? ''
-			return { status: response.status, retryAfter: response.headers.get('retry-after') ?? undefined, excerpt }
+			return {
+				status: response.status,
+				retryAfter: response.headers.get('retry-after') ?? undefined,
+				excerpt,
+			}
 		},
 		close() {},
 	}

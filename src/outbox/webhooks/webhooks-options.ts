@@ -1,9 +1,9 @@
 /** The options of webhooks: validation and defaults. */
+import { withOptionPath } from '../../core/options/option-path.ts'
 import {
 	checkNames,
 	invalidOption,
 	isObject,
-	MAX_NUMBER,
 	type OptionSchema,
 	readOptions,
 } from '../../core/options/schema.ts'
@@ -11,7 +11,15 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { WebhookListener } from './events.ts'
 import type { SecretEncryption } from './stored-secrets.ts'
-import type { WebhookUrlOptions } from './transport/check-url.ts'
+import { readUrlRules, type WebhookUrlOptions } from './transport/check-url.ts'
+import {
+	DEFAULT_MAX_RESPONSE_BYTES,
+	type GuardedClientOptions,
+	MAX_RESPONSE_BYTES,
+} from './transport/guarded-client.ts'
+
+/** Which URLs of endpoints are accepted: the option `ssrfProtection` of `new Webhooks`. */
+export type SsrfProtectionOptions = WebhookUrlOptions & Pick<GuardedClientOptions, 'lookup'>
 
 /** Options of `new Webhooks`, its second argument. */
 export interface WebhooksOptions {
@@ -21,7 +29,7 @@ export interface WebhooksOptions {
 	 * Which URLs of customers are accepted. By default only `https:` on port 443 to public addresses, checked when an
 	 * endpoint is created and again at every connection. `false` sends to any URL, for endpoints of your own.
 	 */
-	readonly ssrfProtection?: WebhookUrlOptions | false | undefined
+	readonly ssrfProtection?: SsrfProtectionOptions | false | undefined
 	/** The `fetch` that sends the requests. Needs `ssrfProtection: false`, because it connects by itself. */
 	readonly fetch?: typeof fetch | undefined
 	/**
@@ -56,7 +64,7 @@ const SCHEMA: OptionSchema = {
 	fetch: 'function',
 	disableAfterMs: [0, Infinity, 432_000_000],
 	keepEventsForMs: [0, Infinity, 0],
-	maxResponseBytes: [0, MAX_NUMBER, 65_536],
+	maxResponseBytes: [0, MAX_RESPONSE_BYTES, DEFAULT_MAX_RESPONSE_BYTES, 'integer'],
 	secretEncryption: 'any',
 	onEvent: 'function',
 	runtime: 'any',
@@ -69,7 +77,8 @@ export function readWebhooksOptions(options: WebhooksOptions): WebhooksSettings 
 	const { fetch, secretEncryption: encryption } = options
 	if (typeof runtime?.setTimer !== 'function') invalidOption('runtime', runtime, 'a Runtime')
 	if (ssrfProtection !== false && !isObject(ssrfProtection))
-		invalidOption('ssrfProtection', ssrfProtection, 'false, or an object such as { allow: ["10.1.0.0/16"] }')
+		invalidOption('ssrfProtection', ssrfProtection, "false, or an object such as { allow: ['10.1.0.0/16'] }")
+	if (ssrfProtection !== false) checkProtection(ssrfProtection)
 	if (fetch !== undefined && ssrfProtection !== false)
 		invalidOption(
 			'fetch',
@@ -80,6 +89,12 @@ export function readWebhooksOptions(options: WebhooksOptions): WebhooksSettings 
 		invalidOption('secretEncryption', encryption, 'an object with the functions encrypt and decrypt')
 	return { ...settings, name, runtime, ssrfProtection }
 }
+
+const checkProtection = ({ lookup, ...urls }: SsrfProtectionOptions): void =>
+	withOptionPath('ssrfProtection', () => {
+		if (lookup !== undefined && typeof lookup !== 'function') invalidOption('lookup', lookup, 'a function')
+		readUrlRules(urls)
+	})
 
 const isEncryption = (value: Partial<SecretEncryption> | null): boolean =>
 	typeof value?.encrypt === 'function' && typeof value.decrypt === 'function'

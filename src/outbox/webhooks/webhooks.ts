@@ -91,7 +91,11 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 		if (typeof outbox?.attach !== 'function') invalidArgument('outbox', outbox, 'an Outbox')
 		const store = outbox.store.endpoints
 		if (!store)
-			invalidArgument('outbox', outbox, `an outbox whose store has endpoints; the store ${outbox.store.kind} has none`)
+			invalidArgument(
+				'outbox',
+				outbox,
+				`an outbox whose store has endpoints; the store ${outbox.store.kind} has none`,
+			)
 		const settings = readWebhooksOptions(options)
 		// A handler accepts messages of any topic.
 		this.#outbox = outbox as unknown as Outbox
@@ -156,7 +160,11 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 		checkNames(options, COMMON_SCHEMA, 'webhooks.destinations')
 		const { retry, circuitBreaker, ...others } = options
 		if (circuitBreaker === false)
-			invalidOption('circuitBreaker', false, 'an object, because messages wait for a disabled endpoint by its circuit')
+			invalidOption(
+				'circuitBreaker',
+				false,
+				'an object, because messages wait for a disabled endpoint by its circuit',
+			)
 		const { isFailure } = circuitBreaker ?? {}
 		this.#sender ??= createSender(this.#settings)
 		const parts = {
@@ -218,7 +226,10 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 		const own = Object.keys(headers ?? {}).find((name) => name.toLowerCase().startsWith('webhook-'))
 		if (own !== undefined)
 			throw new InvalidMessageError({ topic: message.topic }, [
-				{ field: `headers["${own}"]`, message: 'headers that begin with "webhook-" are those of the signature' },
+				{
+					field: `headers["${own}"]`,
+					message: 'headers that begin with "webhook-" are those of the signature',
+				},
 			])
 		const eventId = this.#newId()
 		const withId = { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } }

@@ -23,6 +23,7 @@ const CHANNEL_OF: Readonly<Record<ObservedKind, string>> = {
 	relay: 'yaoki:outbox',
 	outbox: 'yaoki:outbox',
 	inbox: 'yaoki:outbox',
+	webhooks: 'yaoki:outbox',
 	idempotency: 'yaoki:idempotency',
 }
 
@@ -31,7 +32,7 @@ const CIRCUIT_CHANGES: ReadonlySet<string> = /* @__PURE__ */ new Set(['state_cha
 /**
  * Creates an exporter for `observe` that publishes to the channels of `node:diagnostics_channel`: the end of
  * every call and the events of calls to `yaoki:call`, changes of circuits to `yaoki:circuit`, events of
- * outboxes, inboxes and relays to `yaoki:outbox`, and events of idempotency engines to `yaoki:idempotency`. A channel
+ * outboxes, inboxes, relays and webhooks to `yaoki:outbox`, and events of idempotency engines to `yaoki:idempotency`. A channel
  * without subscribers gets nothing.
  *
  * @example

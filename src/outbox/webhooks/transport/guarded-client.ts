@@ -48,7 +48,7 @@ export interface GuardedClient {
 	close(): void
 }
 
-const MAX_RESPONSE_BYTES = 16_777_216
+export const MAX_RESPONSE_BYTES = 16_777_216
 export const DEFAULT_MAX_RESPONSE_BYTES = 65_536
 
 const SCHEMA: OptionSchema = {
