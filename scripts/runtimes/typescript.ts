@@ -33,6 +33,7 @@ import { toSVG } from 'yaoki/sim/report'
 import { type Exporter, inMemoryMetrics, observe } from 'yaoki/telemetry'
 import { eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
+import { type VerifiedWebhook, verifyWebhook, type WebhookRequest } from 'yaoki/webhooks'
 
 const policy: Policy = pipeline(circuitBreaker({ name: 'api' }), retry({ maxRetries: 2 }), timeout(1_000))
 export const answer: Promise<number> = policy.execute(async ({ signal }) => (signal.aborted ? 0 : 42))
@@ -47,6 +48,7 @@ export const engine: IdempotencyEngine = idempotency({ store: memoryIdempotencyS
 const metrics: Exporter = inMemoryMetrics()
 export const stop: () => void = observe({ policy, engine, relay }, [metrics, eventLog({ path: 'events.jsonl' })])
 export const scenario = (given: Scenario) => simulate(given)
+export const receive = (request: WebhookRequest | Request): Promise<VerifiedWebhook> => verifyWebhook(request, 'whsec_')
 export { conformance, idempotencyStoreConformance, ResilientHttpClient, toSVG, virtualRuntime, withAmbientContext }
 // @ts-expect-error the options are typed
 retry({ maxRetries: 'two' })

@@ -33,6 +33,8 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 		'idempotency expressIdempotency fastifyIdempotency fetchIdempotency honoIdempotency nodeIdempotency memoryIdempotencyStore postgresIdempotencyStore sqliteIdempotencyStore IdempotencyLeaseLostError IdempotencyResponseNotStoredError IdempotencyRequest',
 	'idempotency-functions': 'IdempotencyConflictError',
 	'idempotency-reference': 'redisIdempotencyStore IdempotencyStore idempotencyStoreConformance',
+	'verify-webhooks':
+		'verifyWebhook signWebhook createWebhookSecret createWebhookKeyPair WebhookVerificationError VerifiedWebhook WebhookRequest WebhookScheme WebhookHeaders',
 	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
 	'outbox-reference': 'MessageNotQueuedError MessageNotSentError',
 	relay: 'Relay httpDestination MessageHandler RelayEvent',

@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
 	['core'],
 	['testing', 'node', 'sql', 'text'],
 	['http', 'sim'],
-	['idempotency', 'grpc'],
+	['idempotency', 'grpc', 'webhooks'],
 	['outbox'],
 	['telemetry'],
 	['dashboard'],
@@ -28,6 +28,7 @@ const RUNS_ANYWHERE = new Set([
 	'sim',
 	'idempotency',
 	'grpc',
+	'webhooks',
 	'telemetry',
 ])
 /** Subpaths of their own for what needs Node. */

@@ -64,6 +64,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'tracing-reference: option': true,
 	'logging: logger option': true,
 	'event-log: event log option': true,
+	'verify-webhooks: verification option': true,
 	'testing: option': true,
 }
 
@@ -106,6 +107,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'entries of findings': indexed('Findings of lint'),
 		'findings of lint': firstNames(table(guide('lint'), '`code`', 'problem')),
 		'reason of BulkheadRejectedError': namedIn(explain, /^`bulkhead-full`.*$/m),
+		'reason of WebhookVerificationError': firstNames(table(guide('verify-webhooks'), '`reason`')),
 		'events of an outbox': firstNames(table(outbox, '`type`', 'when', 'fields')),
 		'problems of idempotency': table(guide('idempotency-reference'), 'the request').flatMap(
 			([, , code = '']) => named(code),

@@ -47,6 +47,7 @@ import { QUOTA_BUDGET_SCHEMA, QuotaBudget } from '../../src/sim/scenario/quota-b
 import { readLoggerOptions } from '../../src/telemetry/logs/logger.ts'
 import { readEventLogOptions } from '../../src/telemetry/node/event-log.ts'
 import { readOpenTelemetryOptions } from '../../src/telemetry/opentelemetry/options.ts'
+import { readVerifyOptions } from '../../src/webhooks/options.ts'
 import { named, page, table, thousands } from './markdown.ts'
 
 const IDEMPOTENCY = { store: memoryIdempotencyStore(), principal: () => 'anonymous' }
@@ -130,6 +131,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['tracing-reference', 'option', readOpenTelemetryOptions],
 	['logging', 'logger option', (options) => plain(readLoggerOptions(options))],
 	['event-log', 'event log option', eventLogDefaults],
+	['verify-webhooks', 'verification option', (options) => plain(readVerifyOptions(options))],
 ]
 /** Defaults that are values. Computed settings are not options, and the table describes switches in words. */
 function httpDefaults(options: object): object {

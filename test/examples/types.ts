@@ -67,6 +67,7 @@ import type { Fault, MeasureName } from 'yaoki/sim'
 import type { LoggerOptions, OpenTelemetryOptions } from 'yaoki/telemetry'
 import type { EventLogOptions } from 'yaoki/telemetry/node'
 import type { FaultsOptions } from 'yaoki/testing'
+import type { VerifyWebhookOptions, WebhookVerificationError } from 'yaoki/webhooks'
 import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
 import type { BackoffGrowth } from '../../src/core/backoff/formula.ts'
 import type { TimeoutOptions } from '../../src/core/timeout/timeout.ts'
@@ -128,6 +129,7 @@ export interface Options {
 	'tracing-reference: option': keyof OpenTelemetryOptions
 	'logging: logger option': keyof LoggerOptions
 	'event-log: event log option': keyof EventLogOptions
+	'verify-webhooks: verification option': keyof VerifyWebhookOptions
 	'testing: option': Exclude<keyof FaultsOptions, keyof PolicyOptions>
 }
 
@@ -165,6 +167,7 @@ export interface Facts {
 	'entries of findings': LintFinding['code']
 	'findings of lint': LintFinding['code']
 	'reason of BulkheadRejectedError': BulkheadRejectedError['reason']
+	'reason of WebhookVerificationError': WebhookVerificationError['reason']
 	'events of an outbox': OutboxEvent['type']
 	'checks of the outbox': HealthCheck['name']
 	measures: MeasureName

@@ -9,7 +9,7 @@ const http = require('yaoki/http')
 
 const SUBPATHS = [
 	...['grpc', 'http', 'idempotency', 'idempotency/testing', 'node', 'outbox', 'outbox/store'],
-	...['outbox/testing', 'sim', 'sim/report', 'telemetry', 'telemetry/node', 'testing'],
+	...['outbox/testing', 'sim', 'sim/report', 'telemetry', 'telemetry/node', 'testing', 'webhooks'],
 ]
 
 const failing = (error) => async () => {

@@ -22,6 +22,7 @@ import { tests as policies } from './policies.js'
 import { tests as simulations } from './simulations.js'
 import { tests as stacks } from './stacks.js'
 import { tests as telemetry } from './telemetry.js'
+import { tests as webhooks } from './webhooks.js'
 
 const PARTS = [
 	simulations,
@@ -38,6 +39,7 @@ const PARTS = [
 	idempotency,
 	telemetry,
 	grpc,
+	webhooks,
 	stacks,
 ]
 
