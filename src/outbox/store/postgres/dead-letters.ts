@@ -79,7 +79,7 @@ export function auditSql(
 	)`
 }
 
-const AUDIT_CHANGE = `
+export const AUDIT_CHANGE = `
 insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination)
 values ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text)`
 

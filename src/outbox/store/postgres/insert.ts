@@ -229,7 +229,7 @@ function valuesOf(row: NewRow): Value[] {
 }
 
 /** Does not look up the version in the user's transaction: it may hold the only connection, and after an error it rejects all queries. */
-function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
+export function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 	if (tx === undefined) return (sql, values) => executor.run(sql, values)
 	return async (sql, values) => {
 		try {

@@ -21,6 +21,8 @@ import { claim } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
 import { dropDedupeKeys } from './dedupe-keys.ts'
 import { dueOperations } from './due.ts'
+import { endpointOperations } from './endpoints.ts'
+import { eventOperations } from './events.ts'
 import { insert } from './insert.ts'
 import { KeyBounds } from './key-bounds.ts'
 import { channelOf, PgListener } from './listener.ts'
@@ -124,6 +126,7 @@ export function postgresOutboxStore(options: PostgresOutboxStoreOptions): Postgr
 		...attemptOperations(executor),
 		...messageOperations(executor),
 		...statsOperations(executor),
+		endpoints: { ...endpointOperations(executor), ...eventOperations(executor) },
 		async notify() {
 			await executor.run("select pg_notify($1::text, '')", [channel])
 		},

@@ -14,6 +14,9 @@
  * `in_order` is true for a message that was enqueued under the lock of its key: no such message of the key
  * can appear before it. The others are in a small index of their own, because a claim that knows where the
  * first message of a key is still has to find those that appear before it.
+ *
+ * `webhook_subscriptions` has the topics of enabled endpoints, in a form in which an event finds its endpoints.
+ * No index contains a column that a failed attempt of an endpoint changes.
  */
 
 import { postgresHint } from '../../../sql/postgres-errors.ts'
@@ -194,6 +197,42 @@ create table {s}.outbox_relays (
 	started_at bigint not null,
 	seen_at bigint not null
 ) with (fillfactor = 50);
+
+create table {s}.webhook_endpoints (
+	id uuid primary key,
+	created_at bigint not null,
+	version bigint not null default 1,
+	failures bigint not null default 0,
+	failing_since bigint,
+	disabled_at bigint,
+	disabled_reason text,
+	tenant text collate "C" not null,
+	url text not null,
+	topics text[] not null,
+	description text,
+	secrets text not null
+) with (fillfactor = 70);
+create index webhook_endpoints_tenant on {s}.webhook_endpoints (tenant, id);
+
+create table {s}.webhook_subscriptions (
+	tenant text collate "C" not null,
+	topic text collate "C" not null,
+	endpoint_id uuid not null,
+	primary key (tenant, topic, endpoint_id)
+);
+
+create table {s}.webhook_events (
+	id uuid primary key,
+	created_at bigint not null,
+	expires_at bigint not null,
+	tenant text collate "C" not null,
+	topic text not null,
+	key text,
+	payload text not null,
+	headers text
+);
+create index webhook_events_tenant on {s}.webhook_events (tenant, created_at, id);
+create index webhook_events_expires on {s}.webhook_events (expires_at);
 `
 
 const timestamp = (column: string): string => `to_timestamp(${column} / 1000.0)`

@@ -55,7 +55,7 @@ export const auditSql = (
 const AUDIT = auditSql('yaoki_outbox_dead', 'cause')
 const AUDIT_QUEUED = auditSql('yaoki_outbox', 'NULL')
 
-const AUDIT_CHANGE = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination) VALUES (?, ?, ?, ?, ?, ?)`
+export const AUDIT_CHANGE = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination) VALUES (?, ?, ?, ?, ?, ?)`
 
 /** Runs in the transaction of the change. */
 export function auditChange(connection: SqliteConnection, change: OperatorChange, now: number): void {

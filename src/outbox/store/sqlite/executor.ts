@@ -14,12 +14,18 @@ import { NEEDED_VERSION, schemaVersion } from './schema.ts'
 export const storeError = (action: string, error: unknown): Error =>
 	error instanceof YaokiError ? error : new OutboxStoreError(action, error, sqliteHint(error))
 
-/** Methods of a store as they run on its connection: synchronously. */
-export type Operations<Name extends keyof OutboxStore> = {
-	[Key in Name]: OutboxStore[Key] extends (...args: infer Args) => Promise<infer Result>
-		? (...args: Args) => Result
+/** Methods as they run on the store's connection: synchronously. */
+export type Synchronous<Methods> = {
+	[Name in keyof Methods]: Methods[Name] extends (...args: infer Args) => infer Result
+		? (...args: Args) => Awaited<Result>
 		: never
 }
+
+/** Methods of a store. */
+export type Operations<Name extends keyof OutboxStore> = Synchronous<Pick<OutboxStore, Name>>
+
+/** What methods do, by their names. Completes "Cannot ..." in errors. */
+type Actions<Methods> = Readonly<Partial<Record<keyof Methods, string>>>
 
 export class SqliteExecutor {
 	readonly #connection: SqliteConnection
@@ -40,6 +46,20 @@ export class SqliteExecutor {
 		} catch (error) {
 			throw this.explain(action, error)
 		}
+	}
+
+	/** Returns the methods of a store, which run the operations in transactions. */
+	bind<Methods extends object>(
+		operations: Synchronous<Methods>,
+		reads: Actions<Methods>,
+		writes: Actions<Methods>,
+	): Methods {
+		const methodsFor = (mode: 'read' | 'write', actions: Actions<Methods>) =>
+			Object.entries<string | undefined>(actions).map(([name, action = name]) => {
+				const operation = operations[name as keyof Methods] as (...args: unknown[]) => unknown
+				return [name, (...args: unknown[]) => this.run(mode, action, () => operation(...args))]
+			})
+		return Object.fromEntries([...methodsFor('read', reads), ...methodsFor('write', writes)]) as Methods
 	}
 
 	/** Resolves when no work is left. */

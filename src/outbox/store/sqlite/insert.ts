@@ -5,11 +5,9 @@
  * includes the messages.
  */
 import type { SqliteClient } from '../../../sql/clients.ts'
-import { isOpen, type RunStatement, runOn, userBusyHint } from '../../../sql/sqlite-client.ts'
+import { isOpen, type RunStatement, runOn } from '../../../sql/sqlite-client.ts'
 import type { SqliteConnection, SqlValue } from '../../../sql/sqlite-connection.ts'
-import { isBusy } from '../../../sql/sqlite-errors.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
-import { OutboxStoreError } from '../errors.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
 import type { InsertOptions } from '../store.ts'
 import { DEFAULT_DEDUPE_FOR_MS, HELD_KEY_MS, MAX_TIME, timeAfter } from '../stored-values.ts'
@@ -64,22 +62,6 @@ const onlyText = (rows: readonly unknown[]): string => String(Object.values(Obje
 
 /** Inserts all rows or none on the user's connection: a caller that catches the error may still commit the rest of its transaction. */
 export function insertInto(
-	tx: SqliteClient,
-	rows: readonly NewRow[],
-	now: number,
-	options?: InsertOptions,
-): InsertResult {
-	try {
-		return insertAll(tx, rows, now, options)
-	} catch (error) {
-		if (!isBusy(error)) throw error
-		// The user's connection did not wait, and the store cannot wait in its place: the rows must be written
-		// within this tick.
-		throw new OutboxStoreError('enqueue in your transaction', error, userBusyHint(error))
-	}
-}
-
-function insertAll(
 	tx: SqliteClient,
 	rows: readonly NewRow[],
 	now: number,

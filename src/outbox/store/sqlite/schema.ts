@@ -8,6 +8,9 @@
  * in that order. No index contains a column that a claim changes, so a claim updates only the table.
  * `first_due_after_ms` is how long after its creation a message was first due, set by its first failure; only
  * failed messages are in the index of ages.
+ *
+ * `yaoki_webhook_subscriptions` has the topics of enabled endpoints, in a form in which an event finds its
+ * endpoints.
  */
 import { type ClockTables, clockTable } from '../../../sql/clock/sqlite-clock.ts'
 import {
@@ -186,6 +189,42 @@ CREATE TABLE yaoki_outbox_relays (
 	seen_at INTEGER NOT NULL,
 	report TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE yaoki_webhook_endpoints (
+	id TEXT PRIMARY KEY,
+	tenant TEXT NOT NULL,
+	url TEXT NOT NULL,
+	topics TEXT NOT NULL,
+	description TEXT,
+	secrets TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	disabled_reason TEXT,
+	disabled_at INTEGER,
+	failing_since INTEGER,
+	failures INTEGER NOT NULL,
+	created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX yaoki_webhook_endpoints_tenant ON yaoki_webhook_endpoints (tenant);
+
+CREATE TABLE yaoki_webhook_subscriptions (
+	tenant TEXT NOT NULL,
+	topic TEXT NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	PRIMARY KEY (tenant, topic, endpoint_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE yaoki_webhook_events (
+	id TEXT NOT NULL UNIQUE,
+	tenant TEXT NOT NULL,
+	topic TEXT NOT NULL,
+	key TEXT,
+	created_at INTEGER NOT NULL,
+	expires_at INTEGER NOT NULL,
+	payload TEXT NOT NULL,
+	headers TEXT
+) STRICT;
+CREATE INDEX yaoki_webhook_events_tenant ON yaoki_webhook_events (tenant, created_at, id);
+CREATE INDEX yaoki_webhook_events_expires ON yaoki_webhook_events (expires_at);
 
 ${clockTable('yaoki_outbox_clock')}
 

@@ -7,12 +7,18 @@ import { checkNames, invalidOption, type OptionSchema, readOptions } from '../..
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import type { BetterSqliteDatabase } from '../../../sql/better-sqlite.ts'
-import { isSqliteClient, type SqliteDatabase } from '../../../sql/clients.ts'
+import {
+	isSqliteClient,
+	type Queryable,
+	type SqliteClient,
+	type SqliteDatabase,
+} from '../../../sql/clients.ts'
 import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { NO_NODE_SQLITE, openBetterSqlite, openNodeSqlite } from '../../../sql/open-sqlite.ts'
 import { SharedTransactions } from '../../../sql/shared-transactions.ts'
-import type { RunStatement } from '../../../sql/sqlite-client.ts'
+import { type RunStatement, userBusyHint } from '../../../sql/sqlite-client.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { isBusy } from '../../../sql/sqlite-errors.ts'
 import { twoCopiesCheck } from '../../../sql/two-copies.ts'
 import { OutboxStoreError } from '../errors.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
@@ -21,7 +27,8 @@ import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
 import { dueOperations } from './due.ts'
-import { type Operations, SqliteExecutor, storeError } from './executor.ts'
+import { endpointStore } from './endpoint-store.ts'
+import { SqliteExecutor, type Synchronous, storeError } from './executor.ts'
 import { dropDedupeKeys, insertInto, insertRows } from './insert.ts'
 import { listen } from './listener.ts'
 import { messageOperations } from './messages.ts'
@@ -112,18 +119,7 @@ const WRITES = {
 	expire: 'expire messages',
 } as const
 
-type Operation = keyof typeof READS | keyof typeof WRITES
-
-/** Returns the methods of the store, which run the operations in transactions. */
-function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick<OutboxStore, Operation> {
-	const methodsFor = (mode: 'read' | 'write', actions: Readonly<Record<string, string>>) =>
-		Object.entries(actions).map(([name, action]) => {
-			const operation = operations[name as Operation] as (...args: unknown[]) => unknown
-			return [name, (...args: unknown[]) => executor.run(mode, action, () => operation(...args))]
-		})
-	const methods = [...methodsFor('read', READS), ...methodsFor('write', WRITES)]
-	return Object.fromEntries(methods) as Pick<OutboxStore, Operation>
-}
+type Bound = Pick<OutboxStore, keyof typeof READS | keyof typeof WRITES>
 
 /** The outbox store that `sqliteOutboxStore` returns. Its `database` is its own connection. */
 export interface SqliteOutboxStore extends OutboxStore {
@@ -151,40 +147,49 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 	const shared = new SharedTransactions(connection, 'SELECT 1 FROM yaoki_outbox WHERE id = ?1')
 	const checkCopies = twoCopiesCheck(connection, 'outbox', open)
 	const stops = new Set<() => void>()
-	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
-		if (!isSqliteClient(tx)) throw new OutboxStoreError('enqueue', 'tx is not an SQLite connection')
+	const onUserConnection = <T>(tx: Queryable, action: string, work: (tx: SqliteClient) => T): T => {
+		if (!isSqliteClient(tx)) throw new OutboxStoreError(action, 'tx is not an SQLite connection')
 		checkCopies(tx)
 		try {
+			return work(tx)
+		} catch (error) {
+			if (!isBusy(error)) throw executor.explain(action, error, tx)
+			// The user's connection did not wait, and the store cannot wait in its place: the rows must be written
+			// within this tick.
+			throw new OutboxStoreError(action, error, userBusyHint(error))
+		}
+	}
+	const insertSync: SyncEnqueueStore['insertSync'] = (rows, given, options) =>
+		onUserConnection(given, 'enqueue in your transaction', (tx) => {
 			const isShared = shared.isShared(tx)
 			const inserted = insertInto(tx, rows, connection.now(), options)
 			const last = rows.findLast(({ id }) => !inserted.duplicates.has(id))
 			if (last && inserted.isInTransaction) shared.record(tx, [last.id])
 			return isShared ? { ...inserted, isShared } : inserted
-		} catch (error) {
-			throw executor.explain('enqueue in your transaction', error, tx)
-		}
+		})
+	const operations: Synchronous<Bound> = {
+		...claimOperations(connection),
+		...dueOperations(connection),
+		...circuitOperations(connection),
+		...relayOperations(connection),
+		...deadLetterOperations(connection),
+		...resendOperations(connection),
+		...attemptOperations(connection),
+		...messageOperations(connection),
+		renew: (owner, leaseMs, claims) => renew(connection, owner, leaseMs, claims),
+		migrate: () => migrate(connection),
+		schemaVersion: () => schemaVersion(connection),
+		stats: (limit, destination) =>
+			stats(connection, testClock ?? (() => runtime.wallNow()), limit, destination),
+		now: () => connection.now(),
+		dropDedupeKeys: (limit) => dropDedupeKeys(connection, limit),
 	}
 	return {
-		...bind(executor, {
-			...claimOperations(connection),
-			...dueOperations(connection),
-			...circuitOperations(connection),
-			...relayOperations(connection),
-			...deadLetterOperations(connection),
-			...resendOperations(connection),
-			...attemptOperations(connection),
-			...messageOperations(connection),
-			renew: (owner, leaseMs, claims) => renew(connection, owner, leaseMs, claims),
-			migrate: () => migrate(connection),
-			schemaVersion: () => schemaVersion(connection),
-			stats: (limit, destination) =>
-				stats(connection, testClock ?? (() => runtime.wallNow()), limit, destination),
-			now: () => connection.now(),
-			dropDedupeKeys: (limit) => dropDedupeKeys(connection, limit),
-		}),
+		...executor.bind<Bound>(operations, READS, WRITES),
 		kind: 'sqlite',
 		migrations: MIGRATIONS,
 		accepts: isSqliteClient,
+		endpoints: endpointStore(connection, executor, onUserConnection),
 		get database() {
 			if (open)
 				throw new OutboxStoreError(
