@@ -54,7 +54,7 @@ export interface WebhookEndpointFilter {
 export interface ResendOptions extends OperatorOptions {
 	/** Messages that became dead letters, or events that were written, at this time or later. */
 	readonly since: Date
-	/** Default: now. */
+	/** Default: all of them. */
 	readonly until?: Date | undefined
 	/** How many messages become due per second. Default: all immediately. */
 	readonly ratePerSecond?: number | undefined
@@ -118,21 +118,22 @@ export function readFilter(filter: WebhookEndpointFilter): WebhookEndpointFilter
 /** Times are milliseconds. */
 export interface ResendSettings {
 	readonly since: number
+	/** Infinity without a limit. */
 	readonly until: number
 	/** Infinity without a limit. */
 	readonly ratePerSecond: number
 	readonly signal: AbortSignal | undefined
 }
 
-export function readResend(options: ResendOptions, owner: string, now: number): ResendSettings {
+export function readResend(options: ResendOptions, owner: string): ResendSettings {
 	if (!isObject(options)) invalidOption('options', options, 'an object such as { since: new Date(...) }')
 	checkNames(options, RESEND, owner)
-	const { since, until = new Date(now), ratePerSecond = Infinity, signal } = options
-	for (const [name, value] of Object.entries({ since, until }))
+	const { since, until, ratePerSecond = Infinity, signal } = options
+	for (const [name, value] of Object.entries({ since, ...(until && { until }) }))
 		if (!(value instanceof Date) || Number.isNaN(value.getTime())) invalidOption(name, value, 'a valid Date')
 	if (typeof ratePerSecond !== 'number' || !(ratePerSecond > 0))
 		invalidOption('ratePerSecond', ratePerSecond, 'a positive number')
-	return { since: since.getTime(), until: until.getTime(), ratePerSecond, signal }
+	return { since: since.getTime(), until: until?.getTime() ?? Infinity, ratePerSecond, signal }
 }
 
 const DAY_MS = 86_400_000

@@ -228,7 +228,7 @@ export class WebhookEndpoints {
 	 */
 	async resend(id: string, options: ResendOptions): Promise<{ readonly resent: number }> {
 		const { outbox, settings } = this.#parts
-		const read = readResend(options, 'endpoints.resend', settings.runtime.wallNow())
+		const read = readResend(options, 'endpoints.resend')
 		const row = await this.#require(id)
 		const { runtime } = settings
 		const resent = await resendMessages(outbox.store, runtime, row.id, read, readOperator(options))
@@ -246,7 +246,7 @@ export class WebhookEndpoints {
 	async replay(id: string, options: ResendOptions): Promise<{ readonly written: number }> {
 		const { outbox, settings, store } = this.#parts
 		const { runtime, keepEventsForMs } = settings
-		const read = readResend(options, 'endpoints.replay', runtime.wallNow())
+		const read = readResend(options, 'endpoints.replay')
 		if (keepEventsForMs === 0)
 			throw new InvalidOptionError(
 				'keepEventsForMs',

@@ -26,7 +26,8 @@ export async function resendMessages(
 ): Promise<number> {
 	const limit = Math.max(1, Math.min(PAGE_SIZE, Math.floor(ratePerSecond)))
 	const pauseMs = ratePerSecond === Infinity ? 0 : (limit / ratePerSecond) * SECOND_MS
-	const filter = { destination: destinationOf(endpointId), since, until }
+	const end = until === Infinity ? undefined : until
+	const filter = { destination: destinationOf(endpointId), since, until: end }
 	let done = 0
 	for (const status of ['dead', 'sent'] as const) {
 		const step = status === 'dead' ? store.replay : store.resend
@@ -37,6 +38,7 @@ export async function resendMessages(
 			if (ids.length === 0) break
 			after = ids.at(-1)
 			done += (await step.call(store, { ids }, ids.length, operator)).length
+			if (ids.length < limit) break
 			await sleep(runtime, pauseMs, signal)
 			if (signal?.aborted) return done
 		}
@@ -73,9 +75,10 @@ export async function replayEvents(
 		await enqueuer.insert(rows, { withoutTransaction: true })
 		done += rows.length
 		after = page.at(-1)?.id
+		if (page.length < PAGE_SIZE || events.length < page.length) return done
 		// Lets timers and signals run: an in-process store responds by microtasks only.
 		await sleep(runtime, 0, signal)
-		if (page.length < PAGE_SIZE || events.length < page.length || signal?.aborted) return done
+		if (signal?.aborted) return done
 	}
 }
 

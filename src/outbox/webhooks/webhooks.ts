@@ -3,6 +3,7 @@
  * endpoint that wants it, in the transaction of the change that it announces; a relay signs and delivers them. Each
  * endpoint is a destination with a circuit of its own, so none delays another.
  */
+import { safeGet } from '../../core/classify/safe-get.ts'
 import { Emitter } from '../../core/observe/emitter.ts'
 import type { Observable, Observation } from '../../core/observe/observation.ts'
 import { checkNames, invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
@@ -10,7 +11,7 @@ import type { Destination, DestinationOptions } from '../destinations/destinatio
 import { COMMON_SCHEMA } from '../destinations/destination-schema.ts'
 import type { EnqueueOptions, EnqueueSyncOptions } from '../enqueue/transaction-check.ts'
 import { uuidGenerator } from '../enqueue/uuid.ts'
-import { InvalidMessageError } from '../message/errors.ts'
+import { InvalidMessageError, invalidField } from '../message/errors.ts'
 import type { FanOutResult, MessageFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
 import type { EndpointCounts, EndpointStore } from '../store/endpoint-store.ts'
@@ -146,8 +147,9 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 			return ids.map(destinationOf)
 		}
 		const written = this.#outbox.enqueuer.fanOutSync(message, destinationsFor, options)
+		// Within the call too.
 		if (template && this.#keepsEvent(written))
-			this.#store.insertEvent(this.#toEvent(eventId, tenant, template), options.tx)
+			void this.#store.insertEvent(this.#toEvent(eventId, tenant, template), options.tx)
 		return toResult(eventId, written)
 	}
 
@@ -231,6 +233,14 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 					message: 'headers that begin with "webhook-" are those of the signature',
 				},
 			])
+		const destination = safeGet(message, 'destination')
+		if (destination !== undefined)
+			invalidField(
+				{ topic: message.topic },
+				'destination',
+				destination,
+				'no destination, because endpoints have them',
+			)
 		const eventId = this.#newId()
 		const withId = { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } }
 		return { eventId, tenant: readTenant(tenant), message: withId }
