@@ -202,7 +202,7 @@ describe('resend and replay', () => {
 		const { endpoints } = shop.webhooks
 		const { endpoint } = await endpoints.create({ url: A, topics: ['*'] })
 		await expect(endpoints.replay(endpoint.id, { since: new Date(0) })).rejects.toMatchObject({
-			path: 'keepEventsForMs',
+			optionPath: 'keepEventsForMs',
 		})
 	})
 
@@ -240,7 +240,7 @@ describe('rejects', () => {
 	])('%s', async (_, given, option) => {
 		await using shop = await setupWebhooks()
 		const rejected = await shop.webhooks.endpoints.create(given as never).catch((error: unknown) => error)
-		expect(rejected).toMatchObject({ path: option })
+		expect(rejected).toMatchObject({ optionPath: option })
 		const { secret } = given as { readonly secret?: string }
 		if (secret !== undefined) expect(JSON.stringify(rejected) + String(rejected)).not.toContain(secret)
 		expect(await shop.webhooks.endpoints.list()).toEqual([])
