@@ -48,6 +48,23 @@ describe('a transient failure of a whole call', () => {
 		expect(sizes().slice(0, 5)).toEqual([50, 50, 50, 50, 50])
 	})
 
+	test('has the weight of a call that succeeds (regression: half of the calls failed, and a failure rate of 2 % was counted)', async () => {
+		await using system = await setup()
+		const { destination, calls } = recordBatches()
+		const deliver = destination(
+			() => (calls.length % 2 === 0 ? Promise.reject(new HttpError(503)) : undefined),
+			{
+				circuitBreaker: { failureThreshold: Infinity, errorRateThreshold: 0.4, minimumRequests: 10 },
+			},
+		)
+		await system.relay({ jobs: deliver }, { ...OPTIONS, retry: { ...RETRY, baseDelayMs: 60_000 } })
+		for (let at = 0; at < 20; at++) {
+			await system.enqueue(50)
+			await system.clock.advance(500)
+		}
+		expect(system.eventsOf('relay_state_change')[0]).toMatchObject({ to: 'open', reason: 'circuit-open' })
+	})
+
 	test('with Retry-After pauses the destination', async () => {
 		await using system = await setup()
 		await system.enqueue(10)

@@ -277,6 +277,35 @@ describe('a report', () => {
 		expect(system.eventsOf('relay_state_change')).toMatchObject([{ to: 'open', reason: 'circuit-open' }])
 	})
 
+	test('of one message that is forbidden among others buries it (regression: it opened the circuit again and again, and was never a dead letter)', async () => {
+		await using system = await setup()
+		await system.enqueue(5)
+		const { destination } = recordBatches()
+		const deliver = destination((messages) =>
+			messages.map(({ id, payload }) => ({ id, error: payload === 2 ? new HttpError(403) : undefined })),
+		)
+		await system.relay({ jobs: deliver }, OPTIONS)
+		await system.clock.advance(1_000)
+		expect(await deadPayloads(system)).toEqual([2])
+		expect(system.eventsOf('relay_state_change')).toEqual([])
+	})
+
+	test('of failures side by side among others that were sent does not open the circuit (regression: their order looked like failures one after the other)', async () => {
+		await using system = await setup()
+		await system.enqueue(30)
+		const { destination } = recordBatches()
+		const deliver = destination((messages) =>
+			messages.map(({ id, payload, attempts }) => ({
+				id,
+				error: Number(payload) > 20 && attempts === 1 ? new HttpError(503) : undefined,
+			})),
+		)
+		await system.relay({ jobs: deliver }, OPTIONS)
+		await system.clock.advance(10_000)
+		expect(system.eventsOf('relay_state_change')).toEqual([])
+		expect(system.eventsOf('relay_sent')).toHaveLength(30)
+	})
+
 	test('with the same Retry-After for each message pauses the destination once', async () => {
 		await using system = await setup()
 		await system.enqueue(50)
