@@ -139,7 +139,9 @@ export function describeOrm(orm: Orm): void {
 				// The first with the client as it was used, the other as if the function were called too late.
 				for (const tx of [() => used ?? ended?.tx(), () => ended?.tx()]) {
 					const error = await failure(Promise.resolve().then(() => outbox.enqueue(MESSAGE, { tx: tx() })))
-					expect(error).toMatchObject({ code: expect.stringMatching(/^YAOKI_(OUTBOX_TRANSACTION|INVALID_ARGUMENT)$/) })
+					expect(error).toMatchObject({
+						code: expect.stringMatching(/^YAOKI_(OUTBOX_TRANSACTION|INVALID_ARGUMENT)$/),
+					})
 				}
 				expect(await count('yaoki.outbox')).toBe(0)
 				expect(warnings).toEqual([])
@@ -188,9 +190,7 @@ export function describeOrm(orm: Orm): void {
 			const sqlite = sqliteOutboxStore(':memory:')
 			const outbox = new Outbox({ store: sqlite })
 			await outbox.migrate()
-			const error = await failure(
-				database.transaction((open) => outbox.enqueue(MESSAGE, { tx: open.tx() })),
-			)
+			const error = await failure(database.transaction((open) => outbox.enqueue(MESSAGE, { tx: open.tx() })))
 			expect(error).toMatchObject({ code: 'YAOKI_OUTBOX_TRANSACTION', reason: 'wrong-database' })
 			expect(String(error)).toMatch(/the store sqlite: .*got a transaction of .* on PostgreSQL/)
 			await outbox.close()
@@ -341,6 +341,38 @@ export function describeOrm(orm: Orm): void {
 				const { rows } = await pool.query('select message_id from yaoki.inbox')
 				expect(rows).toEqual([{ message_id: 'b' }])
 			})
+		})
+
+		test('a nested transaction that is rolled back takes message and mark with it, and the outer one goes on', async () => {
+			const { outbox } = outboxWith({ outsideTransaction: 'reject' })
+			const inbox = new Inbox({ store: marks, purgeEveryMs: 0 })
+			const deliver = (open: OpenTransaction, id: string) =>
+				inbox.once(id, { tx: open.tx() }, async () => {
+					await insertOrder(open)
+					await outbox.enqueue(MESSAGE, { tx: open.tx() })
+				})
+			await database.transaction(async (open) => {
+				if (!open.nested) return
+				await deliver(open, 'outer')
+				const rolledBack = open.nested(async (nested) => {
+					await deliver(nested, 'nested')
+					throw ROLLBACK
+				})
+				expect(await failure(rolledBack)).toBe(ROLLBACK)
+				await open.nested((nested) => deliver(nested, 'kept'))
+				const failing = inbox.once('failing', { tx: open.tx() }, () =>
+					open.nested?.(async (nested) => {
+						await nested.run('select 1 / 0')
+					}),
+				)
+				expect(await failure(failing)).toBeInstanceOf(Error)
+				await deliver(open, 'last')
+			})
+			const { rows } = await pool.query('select message_id as id from yaoki.inbox order by id')
+			// None for an ORM without nested transactions.
+			if (rows.length > 0) expect(rows).toEqual([{ id: 'kept' }, { id: 'last' }, { id: 'outer' }])
+			expect(await count('orders')).toBe(rows.length)
+			expect(await count('yaoki.outbox')).toBe(rows.length)
 		})
 
 		test('a text with a repeated parameter, question marks, bytes, JSON and large numbers runs as it is', async () => {
