@@ -8,7 +8,7 @@ import { addRetryAfterJitter } from '../../core/retry/decision.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
 import type { BatchSettings } from '../destinations/batch-destination.ts'
 import type { BatchFates } from '../destinations/batch-report.ts'
-import { OutboxInProgressError } from '../destinations/destination.ts'
+import { isOutboxInProgress } from '../destinations/destination.ts'
 import type { DeadLetterCause, Message } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
@@ -365,7 +365,7 @@ export class Dispatcher {
 		const { maxRetryAfterMs } = settings
 		const durationMs = now - (first.startedAt ?? now)
 		// The destination works, and the message is on its way: it neither fails nor uses an attempt.
-		if (error instanceof OutboxInProgressError) {
+		if (isOutboxInProgress(error)) {
 			const askedMs = Math.max(MIN_IN_PROGRESS_MS, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
 			for (const delivery of deliveries) {
 				const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))

@@ -398,3 +398,28 @@ test('a batch of 50 with a message that crashes its process loses only this mess
 	expect(sent.size).toBe(49)
 	expect(await system.outbox.list()).toMatchObject([{ id: killer, status: 'dead', cause: 'crashed' }])
 })
+
+test.each([
+	['throws', (error: unknown) => () => Promise.reject(error)],
+	[
+		'reports',
+		(error: unknown) => (messages: readonly Message[]) => messages.map(({ id }) => ({ id, error })),
+	],
+])(
+	'a handler that %s a revoked proxy fails its messages (regression: the rejection was unhandled and ended the process)',
+	async (_, deliver) => {
+		await using system = await setup()
+		await system.enqueue(2)
+		const { proxy, revoke } = Proxy.revocable({}, {})
+		revoke()
+		const { destination, calls } = recordBatches()
+		const failing = deliver(proxy)
+		const handler = destination((messages) => (calls.length === 1 ? failing(messages) : undefined), {
+			attemptLog: true,
+		})
+		await system.relay({ jobs: handler }, OPTIONS)
+		await system.clock.advance(10_000)
+		expect(calls.flat().toSorted()).toEqual([1, 1, 2, 2])
+		expect(system.eventsOf('relay_sent')).toHaveLength(2)
+	},
+)
