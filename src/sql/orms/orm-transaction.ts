@@ -6,7 +6,7 @@
  * Rejected: accepting each ORM's object in the stores. Every store would know every ORM, and an object with a
  * method `query` of another meaning, such as `sequelize.query(sql, options)`, would fail in the database.
  */
-import { safeMessage } from '../../core/classify/safe-get.ts'
+import { safeGet, safeMessage } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { SqlClient } from '../clients.ts'
@@ -31,7 +31,11 @@ export interface OrmTransactionParts {
 	readonly mustAsk?: boolean
 }
 
+/** Registered, so that each of two copies of the package, such as CommonJS and ESM, knows the objects of the other. */
+const ORM_TRANSACTION: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.ormTransaction')
+
 export class OrmTransaction {
+	readonly [ORM_TRANSACTION] = true
 	/** True if only PostgreSQL knows for sure that a statement runs in a transaction. */
 	readonly mustAsk: boolean
 	readonly #parts: OrmTransactionParts
@@ -67,7 +71,7 @@ export class OrmTransaction {
 	}
 }
 
-export const isOrmTransaction = (tx: unknown): tx is OrmTransaction => tx instanceof OrmTransaction
+export const isOrmTransaction = (tx: unknown): tx is OrmTransaction => safeGet(tx, ORM_TRANSACTION) === true
 
 /**
  * Returns whether a transaction is open on `tx`; undefined if the statement has to ask PostgreSQL. What an ORM shows
@@ -80,8 +84,7 @@ export function isCertainlyOpen(tx: SqlClient): boolean | undefined {
 
 const CLOSED = 'YAOKI_TRANSACTION_CLOSED'
 
-export const isTransactionClosed = (error: unknown): error is YaokiError =>
-	error instanceof YaokiError && error.code === CLOSED
+export const isTransactionClosed = (error: unknown): error is YaokiError => safeGet(error, 'code') === CLOSED
 
 export function transactionClosedError(orm: string, cause?: unknown): YaokiError {
 	const reason = cause === undefined ? '' : ` (${safeMessage(cause)})`

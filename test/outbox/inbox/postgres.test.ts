@@ -213,6 +213,21 @@ describe('a transaction of an ORM that does not show its state', () => {
 		expect(await inbox.find('a')).toBeUndefined()
 	})
 
+	test('is asked by the statement if it is of another copy of the package (regression: a mark that was not awaited could be written after the COMMIT)', async () => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const client = await database.client()
+		// What the ORM shows is out of date: its transaction has ended.
+		const tx = {
+			[Symbol.for('yaoki.ormTransaction')]: true,
+			mustAsk: true,
+			inTransaction: true,
+			query: (text: string, values?: unknown[]) => client.query(text, values),
+		}
+		await expect(inbox.once('a', { tx }, () => {})).rejects.toMatchObject({ reason: 'outside-transaction' })
+		expect(await inbox.find('a')).toBeUndefined()
+	})
+
 	test('is an error if it is committed before once returns', async () => {
 		const database = await openPostgres()
 		const { inbox } = await openInbox(database)

@@ -379,6 +379,26 @@ test('a copy with other options keeps its batches, and its deliver sends one mes
 	expect(sizes()).toEqual([3, 1, 1])
 })
 
+test('a destination of another copy of the package keeps its batches (regression: it got one message per call)', async () => {
+	await using system = await setup()
+	await system.enqueue(3)
+	const { destination, sizes } = recordBatches()
+	const { deliver } = destination()
+	vi.resetModules()
+	const copy: typeof import('yaoki/outbox') = await import('yaoki/outbox')
+	expect(copy.batchDestination).not.toBe(batchDestination)
+	const relay = new copy.Relay(new copy.Outbox({ store: system.store }), {
+		destinations: { jobs: deliver },
+		runtime: system.clock,
+	})
+	await relay.start()
+	await system.clock.advance(100)
+	expect(sizes()).toEqual([3])
+	const stopped = relay.stop()
+	await system.clock.advance(100)
+	await stopped
+})
+
 test.each<[string, unknown, string]>([
 	['nothing', undefined, 'options'],
 	['no deliver', {}, 'deliver'],
