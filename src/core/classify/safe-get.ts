@@ -1,5 +1,5 @@
 /** Returns a property of a thrown value; undefined if its getter throws, which must not fail a call. */
-export function safeGet(error: unknown, name: string | symbol): unknown {
+export function safeGet(error: unknown, name: string): unknown {
 	try {
 		return Object(error)[name]
 	} catch {

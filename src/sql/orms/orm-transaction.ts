@@ -31,11 +31,9 @@ export interface OrmTransactionParts {
 	readonly mustAsk?: boolean
 }
 
-/** Registered, so that each of two copies of the package, such as CommonJS and ESM, knows the objects of the other. */
-const ORM_TRANSACTION: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.ormTransaction')
-
 export class OrmTransaction {
-	readonly [ORM_TRANSACTION] = true
+	/** Of two copies of the package, such as CommonJS and ESM, each knows the objects of the other by it. */
+	readonly '~ormTransaction' = true
 	/** True if only PostgreSQL knows for sure that a statement runs in a transaction. */
 	readonly mustAsk: boolean
 	readonly #parts: OrmTransactionParts
@@ -71,7 +69,7 @@ export class OrmTransaction {
 	}
 }
 
-export const isOrmTransaction = (tx: unknown): tx is OrmTransaction => safeGet(tx, ORM_TRANSACTION) === true
+export const isOrmTransaction = (tx: unknown): tx is OrmTransaction => safeGet(tx, '~ormTransaction') === true
 
 /**
  * Returns whether a transaction is open on `tx`; undefined if the statement has to ask PostgreSQL. What an ORM shows

@@ -219,7 +219,7 @@ describe('a transaction of an ORM that does not show its state', () => {
 		const client = await database.client()
 		// What the ORM shows is out of date: its transaction has ended.
 		const tx = {
-			[Symbol.for('yaoki.ormTransaction')]: true,
+			'~ormTransaction': true,
 			mustAsk: true,
 			inTransaction: true,
 			query: (text: string, values?: unknown[]) => client.query(text, values),
