@@ -10,7 +10,7 @@ import { readSignals } from '../../core/classify/error-signals.ts'
 import { isMarkedPermanent } from '../../core/classify/permanent.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
-import { DestinationDisabledError } from '../destinations/destination.ts'
+import { isDestinationDisabled } from '../destinations/destination.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toRetryLimit } from '../message/record.ts'
 import { toStoredError } from '../message/stored-error.ts'
@@ -138,7 +138,7 @@ export function findDestinationFault(
 	{ kind }: Classification,
 	settlement: Settlement,
 ): DestinationFault | undefined {
-	if (error instanceof DestinationDisabledError) return 'disabled'
+	if (isDestinationDisabled(error)) return 'disabled'
 	const isFinal = isPermanent(settlement)
 	if (!isFinal && kind !== 'transient') return undefined
 	if (ownVerdict(settings, error) === false) return undefined
