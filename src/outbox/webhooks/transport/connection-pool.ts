@@ -37,7 +37,7 @@ export class ConnectionPool {
 	/** In the order in which they became idle. */
 	readonly #idle = new Set<Duplex>()
 	/** Connections whose remote address was checked. */
-	readonly #checked = new WeakSet<Socket>()
+	readonly #checked = new WeakSet<Duplex>()
 	#agents: { readonly http: Http.Agent; readonly https: Https.Agent } | undefined
 
 	constructor(modules: NodeModules, lookup: WebhookLookup, allow: AllowList) {
@@ -95,6 +95,8 @@ export class ConnectionPool {
 	#withBound<A extends Agent>(agent: A): A {
 		const { keepSocketAlive, reuseSocket } = agent
 		agent.keepSocketAlive = (socket) => {
+			// The request was aborted before it had its connection. Node would keep it and connect it.
+			if (!this.#checked.has(socket)) return false
 			// It calls `unref`, so that an idle connection does not keep the process alive.
 			const isKept: unknown = keepSocketAlive.call(agent, socket)
 			if (isKept === false) return false

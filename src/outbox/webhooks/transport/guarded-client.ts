@@ -10,13 +10,8 @@
  * the protection.)
  */
 import { permanent } from '../../../core/classify/permanent.ts'
-import {
-	checkNames,
-	invalidArgument,
-	invalidOption,
-	type OptionSchema,
-	readOptions,
-} from '../../../core/options/schema.ts'
+import { InvalidArgumentError } from '../../../core/errors/errors.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { builtinModule } from '../../../sql/node-modules.ts'
@@ -86,13 +81,10 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
 
 /** Another attempt would have the same headers, so the error is permanent. */
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
-	const [name] = Object.keys(headers).filter((one) => OWN_HEADERS.test(one))
+	const name = Object.keys(headers).find((one) => OWN_HEADERS.test(one))
 	if (name === undefined) return
-	try {
-		invalidArgument(`headers.${name}`, headers[name], 'no value, because the client sets this header')
-	} catch (error) {
-		throw permanent(error as Error)
-	}
+	const expected = 'no value, because the client sets this header'
+	throw permanent(new InvalidArgumentError(`headers.${name}`, headers[name], expected))
 }
 
 /** Loaded on first use, so that users of an outbox without webhooks never load them. */
