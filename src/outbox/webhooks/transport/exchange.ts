@@ -1,8 +1,8 @@
 /**
  * One request and its response. The states are: waiting for a connection, checked and sending, head received,
- * settled. Everything before the head of the response fails the request. Everything after it does not, because the receiver
- * has answered: a delivery that failed because of a broken body would be sent again. The body is only an excerpt
- * for the attempt log, and ends with its limits of size and time, or with the signal.
+ * settled. Everything before the head of the response fails the request. Everything after it does not,
+ * because the receiver has answered: a delivery that failed because of a broken body would be sent again. The
+ * body is only an excerpt for the attempt log, and ends with its limits of size and time, or with the signal.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -197,12 +197,15 @@ class Exchange {
 	}
 
 	#urlError({ address, range }: RejectedAddress): WebhookUrlError {
-		const expected = `a host whose addresses are all public, got one of another kind (${range})`
+		const expected = `a host whose addresses are all public, got one that is not (${range})`
 		return new WebhookUrlError('address', urlForError(this.#url), expected, { address, range })
 	}
 }
 
-/** Node emits no error of its own for a response such as 101. The text and the code are those that it has for others. */
+/**
+ * Node emits no error of its own for a response such as 101. The text and the code are those that it has for
+ * others.
+ */
 const closedEarly = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
 
 /** A copy, because a chunk may be a part of a larger buffer. */
