@@ -1,16 +1,16 @@
 /**
  * Decides which addresses are public: the only ones that a customer's URL may lead to. Pure.
  *
- * Every range of the IANA registries of special-purpose addresses is rejected, also the few that the registries
- * call globally reachable (AS112, AMT, 6to4 relays): they are services of the network operator, and no receiver of
- * webhooks has such an address. In IPv6 the default is the other way round, because most of it is not assigned:
- * only 2000::/3 can be public.
+ * Every range of the IANA registries of special-purpose addresses is rejected, also the few that the
+ * registries call globally reachable (AS112, AMT, 6to4 relays): they are services of the network operator,
+ * and no receiver of webhooks has such an address. In IPv6 the default is the other way round, because most
+ * of it is not assigned: only 2000::/3 can be public.
  *
- * Addresses that contain an IPv4 address: an IPv4-mapped one is judged as that IPv4 address, because the system
- * connects to it. NAT64, 6to4, Teredo and IPv4-compatible ones are rejected whatever they contain. A gateway of the
- * network translates them, and the gateway is inside. (Rejected: to judge them by the contained address. A network may
- * translate with other prefixes and exceptions, which the application does not know.) An allow list can
- * permit NAT64, and then the contained address is judged too.
+ * Addresses that contain an IPv4 address: an IPv4-mapped one is judged as that IPv4 address, because the
+ * system connects to it. NAT64, 6to4, Teredo and IPv4-compatible ones are rejected whatever they contain. A
+ * gateway of the network translates them, and the gateway is inside. (Rejected: to judge them by the
+ * contained address. A network may translate with other prefixes and exceptions, which the application does
+ * not know.) An allow list can permit NAT64, and then the contained address is judged too.
  */
 import { type Address, isInNetwork, type Network, parseAddress, parseNetwork } from './address.ts'
 import type { AllowList } from './allow-list.ts'

@@ -1,8 +1,8 @@
 /**
- * IP addresses and networks as bytes. `node:net` has `isIP` and `BlockList`, but a `BlockList` does not say which of
- * its ranges an address is in, and the rules must run in tests and at the creation of an endpoint without any
- * state. The bytes are also what a tested rule is about: a text has many forms, and SSRF filters that compare
- * texts are bypassed with another form of the same address.
+ * IP addresses and networks as bytes. `node:net` has `isIP` and `BlockList`, but a `BlockList` does not say
+ * which of its ranges an address is in, and the rules must run in tests and at the creation of an endpoint
+ * without any state. The bytes are also what a tested rule is about: a text has many forms, and SSRF filters
+ * that compare texts are bypassed with another form of the same address.
  */
 
 /** 4 bytes of IPv4, or 16 of IPv6. */

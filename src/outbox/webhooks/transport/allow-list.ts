@@ -1,7 +1,8 @@
 /**
- * What an operator permits beside public addresses: networks, addresses, and hosts that may resolve to internal
- * addresses. An entry must be in the form in which it is compared. `10.0.0.5/8` or `https://billing.corp` is rejected instead
- * of being interpreted, because a list that permits more than its author meant is a hole.
+ * What an operator permits beside public addresses: networks, addresses, and hosts that may resolve to
+ * internal addresses. An entry must be in the form in which it is compared. `10.0.0.5/8` or
+ * `https://billing.corp` is rejected instead of being interpreted, because a list that permits more than its
+ * author meant is a hole.
  */
 import { invalidOption } from '../../../core/options/schema.ts'
 import { type Address, isInNetwork, type Network, parseAddress, parseNetwork } from './address.ts'

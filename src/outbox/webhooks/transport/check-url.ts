@@ -1,12 +1,12 @@
 /**
- * Checks what can be known about a customer's URL without resolving its host. It runs when an endpoint is created,
- * where the customer can correct it, and again for each delivery, because the rules may have changed and the URL
- * comes from a database. It is not the protection by itself: the host may resolve to anything, which
- * guarded-lookup.ts checks when it is resolved.
+ * Checks what can be known about a customer's URL without resolving its host. It runs when an endpoint is
+ * created, where the customer can correct it, and again for each delivery, because the rules may have changed
+ * and the URL comes from a database. It is not the protection by itself: the host may resolve to anything,
+ * which guarded-lookup.ts checks when it is resolved.
  *
- * `new URL` parses the host as the client will connect to it: `0x7f.1`, `2130706433`, `0177.0.0.1`, `127.1` and full-width
- * digits are 127.0.0.1 afterwards. (Rejected: patterns on the text of the URL. Most known bypasses of SSRF filters are
- * differences between two parsers.)
+ * `new URL` parses the host as the client will connect to it: `0x7f.1`, `2130706433`, `0177.0.0.1`, `127.1`
+ * and full-width digits are 127.0.0.1 afterwards. (Rejected: patterns on the text of the URL. Most known
+ * bypasses of SSRF filters are differences between two parsers.)
  */
 import {
 	checkNames,
@@ -26,9 +26,9 @@ import { WebhookUrlError, type WebhookUrlReason } from './webhook-url-error.ts'
 /** Which URLs of customers are permitted. */
 export interface WebhookUrlOptions {
 	/**
-	 * What is permitted beside public addresses: addresses (`'10.0.0.5'`), networks (`'10.0.0.0/8'`), and host names
-	 * that may resolve to internal addresses, exact (`'billing.corp'`) or with all their subdomains
-	 * (`'*.billing.corp'`). Default: nothing.
+	 * What is permitted beside public addresses: addresses (`'10.0.0.5'`), networks (`'10.0.0.0/8'`), and
+	 * host names that may resolve to internal addresses, exact (`'billing.corp'`) or with all their
+	 * subdomains (`'*.billing.corp'`). Default: nothing.
 	 */
 	readonly allow?: readonly string[] | undefined
 	/** The permitted ports. Default `[443]`, with `allowHttp` `[443, 80]`. */

@@ -1,7 +1,7 @@
 /**
- * The connections of one client: reused while the receiver keeps them open, bounded, and each checked before its
- * first request. The agents belong to the client. The global ones would reuse connections that other code has
- * opened without a check, and use the proxy of the environment, which would resolve the host by itself.
+ * The connections of one client: reused while the receiver keeps them open, bounded, and each checked before
+ * its first request. The agents belong to the client. The global ones would reuse connections that other code
+ * has opened without a check, and use the proxy of the environment, which would resolve the host by itself.
  */
 import type * as Http from 'node:http'
 import type * as Https from 'node:https'
@@ -14,9 +14,9 @@ import { guardedLookup, rejectConnection, type WebhookLookup } from './guarded-l
 const MAX_SOCKETS_PER_HOST = 64
 
 /**
- * Idle connections of all hosts. (Rejected: `maxTotalSockets` of an agent. It counts idle connections too and does
- * not close them for others, so 1,000 endpoints that were called once would delay the next one. Connections in use are
- * as many as deliveries in flight, which the relay bounds.)
+ * Idle connections of all hosts. (Rejected: `maxTotalSockets` of an agent. It counts idle connections too and
+ * does not close them for others, so 1,000 endpoints that were called once would delay the next one.
+ * Connections in use are as many as deliveries in flight, which the relay bounds.)
  */
 const MAX_IDLE = 256
 
@@ -37,7 +37,7 @@ export class ConnectionPool {
 	/** In the order in which they became idle. */
 	readonly #idle = new Set<Duplex>()
 	/** Connections whose remote address was checked. */
-	readonly #checked = new WeakSet<Socket>()
+	readonly #checked = new WeakSet<Duplex>()
 	#agents: { readonly http: Http.Agent; readonly https: Https.Agent } | undefined
 
 	constructor(modules: NodeModules, lookup: WebhookLookup, allow: AllowList) {
@@ -68,8 +68,8 @@ export class ConnectionPool {
 	}
 
 	/**
-	 * Checks the address of an open connection. The lookup has checked it before, so on Node this never fails. It
-	 * protects if another part of the process, or another runtime, does not use the lookup.
+	 * Checks the address of an open connection. The lookup has checked it before, so on Node this never
+	 * fails. It protects if another part of the process, or another runtime, does not use the lookup.
 	 */
 	check(hostname: string, socket: Socket): Error | undefined {
 		const { remoteAddress } = socket
@@ -84,7 +84,10 @@ export class ConnectionPool {
 		return undefined
 	}
 
-	/** Closes idle connections now, and connections in use after their response. A later request opens new ones. */
+	/**
+	 * Closes idle connections now, and connections in use after their response. A later request opens new
+	 * ones.
+	 */
 	close(): void {
 		const agents = this.#agents
 		this.#agents = undefined
@@ -95,6 +98,8 @@ export class ConnectionPool {
 	#withBound<A extends Agent>(agent: A): A {
 		const { keepSocketAlive, reuseSocket } = agent
 		agent.keepSocketAlive = (socket) => {
+			// The request was aborted before it had its connection. Node would keep it and connect it.
+			if (!this.#checked.has(socket)) return false
 			// It calls `unref`, so that an idle connection does not keep the process alive.
 			const isKept: unknown = keepSocketAlive.call(agent, socket)
 			if (isKept === false) return false

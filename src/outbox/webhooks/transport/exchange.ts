@@ -1,8 +1,8 @@
 /**
  * One request and its response. The states are: waiting for a connection, checked and sending, head received,
- * settled. Everything before the head of the response fails the request. Everything after it does not, because the receiver
- * has answered: a delivery that failed because of a broken body would be sent again. The body is only an excerpt
- * for the attempt log, and ends with its limits of size and time, or with the signal.
+ * settled. Everything before the head of the response fails the request. Everything after it does not,
+ * because the receiver has answered: a delivery that failed because of a broken body would be sent again. The
+ * body is only an excerpt for the attempt log, and ends with its limits of size and time, or with the signal.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -119,7 +119,7 @@ class Exchange {
 		signal.addEventListener('abort', this.#onAbort)
 		// It stays after the end: a destroyed request emits an error, which would end the process.
 		this.#request.on('error', (error) => this.#fail(error))
-		this.#request.on('close', () => this.#fail(new Error('socket hang up')))
+		this.#request.on('close', () => this.#fail(closedEarly()))
 		this.#request.on('socket', (socket) => this.#onSocket(socket))
 		this.#request.on('response', (response) => this.#onResponse(response))
 	}
@@ -164,6 +164,8 @@ class Exchange {
 	readonly #onAbort = (): void => this.#fail(this.#given.signal.reason)
 
 	#fail(error: unknown): void {
+		// Emits what has arrived and was not emitted yet.
+		while (this.#response?.read());
 		if (this.#response) this.#finish(true)
 		if (!this.#settle()) return
 		this.#request?.destroy()
@@ -195,10 +197,16 @@ class Exchange {
 	}
 
 	#urlError({ address, range }: RejectedAddress): WebhookUrlError {
-		const expected = `a host whose addresses are all public, got one of another kind (${range})`
+		const expected = `a host whose addresses are all public, got one that is not (${range})`
 		return new WebhookUrlError('address', urlForError(this.#url), expected, { address, range })
 	}
 }
+
+/**
+ * Node emits no error of its own for a response such as 101. The text and the code are those that it has for
+ * others.
+ */
+const closedEarly = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
 
 /** A copy, because a chunk may be a part of a larger buffer. */
 function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {

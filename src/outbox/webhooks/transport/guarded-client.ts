@@ -1,22 +1,17 @@
 /**
- * Sends requests to URLs of customers, and only to public addresses. The protection has three parts: the URL is
- * checked (check-url.ts), the addresses of its host are checked when they are resolved and only they are connected to
- * (guarded-lookup.ts), and the address of the open connection is checked before the first byte of a request
- * is sent (connection-pool.ts). Redirects are not followed and no proxy is used: both would connect to an address
- * that was not checked.
+ * Sends requests to URLs of customers, and only to public addresses. The protection has three parts: the URL
+ * is checked (check-url.ts), the addresses of its host are checked when they are resolved and only they are
+ * connected to (guarded-lookup.ts), and the address of the open connection is checked before the first byte
+ * of a request is sent (connection-pool.ts). Redirects are not followed and no proxy is used: both would
+ * connect to an address that was not checked.
  *
- * It is built on `node:http` and `node:https`, whose connections take a `lookup`. (Rejected: the client of `yaoki/http`. The
- * global `fetch` resolves hosts by itself. For the same reason a `fetch` of the user cannot be combined with
- * the protection.)
+ * It is built on `node:http` and `node:https`, whose connections take a `lookup`. (Rejected: the client of
+ * `yaoki/http`. The global `fetch` resolves hosts by itself. For the same reason a `fetch` of the user cannot
+ * be combined with the protection.)
  */
 import { permanent } from '../../../core/classify/permanent.ts'
-import {
-	checkNames,
-	invalidArgument,
-	invalidOption,
-	type OptionSchema,
-	readOptions,
-} from '../../../core/options/schema.ts'
+import { InvalidArgumentError } from '../../../core/errors/errors.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { builtinModule } from '../../../sql/node-modules.ts'
@@ -36,9 +31,9 @@ export interface GuardedClientOptions extends WebhookUrlOptions {
 
 export interface GuardedClient {
 	/**
-	 * Sends a POST. Resolves with every status. Rejects with a `WebhookUrlError` (permanent) if the URL or an address of
-	 * its host is not permitted, with the signal's reason, or with the error of the network. After the head of the
-	 * response it no longer rejects: an abort or a broken body truncates the excerpt.
+	 * Sends a POST. Resolves with every status. Rejects with a `WebhookUrlError` (permanent) if the URL or an
+	 * address of its host is not permitted, with the signal's reason, or with the error of the network. After
+	 * the head of the response it no longer rejects: an abort or a broken body truncates the excerpt.
 	 */
 	send(request: GuardedRequest): Promise<GuardedResponse>
 	/**
@@ -58,7 +53,10 @@ const SCHEMA: OptionSchema = {
 	runtime: 'any',
 }
 
-/** Headers that frame the request or name its receiver. Another `host` would reach another site of the same server. */
+/**
+ * Headers that frame the request or name its receiver. Another `host` would reach another site of the same
+ * server.
+ */
 const OWN_HEADERS =
 	/^(host|content-length|transfer-encoding|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect)$/i
 
@@ -86,13 +84,10 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
 
 /** Another attempt would have the same headers, so the error is permanent. */
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
-	const [name] = Object.keys(headers).filter((one) => OWN_HEADERS.test(one))
+	const name = Object.keys(headers).find((one) => OWN_HEADERS.test(one))
 	if (name === undefined) return
-	try {
-		invalidArgument(`headers.${name}`, headers[name], 'no value, because the client sets this header')
-	} catch (error) {
-		throw permanent(error as Error)
-	}
+	const expected = 'no value, because the client sets this header'
+	throw permanent(new InvalidArgumentError(`headers.${name}`, headers[name], expected))
 }
 
 /** Loaded on first use, so that users of an outbox without webhooks never load them. */

@@ -1,11 +1,13 @@
 /**
- * The `lookup` of every connection: it resolves a host and checks the result, and the socket connects to exactly the
- * addresses that were checked. There is no second resolution, so a resolver that changes its answer gains nothing.
+ * The `lookup` of every connection: it resolves a host and checks the result, and the socket connects to
+ * exactly the addresses that were checked. There is no second resolution, so a resolver that changes its
+ * answer gains nothing.
  *
- * (Rejected: to resolve and check first, and then to call the global `fetch`. It resolves again, and an attacker's
- * name server returns 127.0.0.1 the second time (DNS rebinding). The `connect` option of an undici `Agent` would do,
- * but undici would be a dependency, and the `fetch` of Node does not expose its own. A `net.BlockList` as the option
- * `blockList` of a connection does not exist in all supported versions of Node.)
+ * (Rejected: to resolve and check first, and then to call the global `fetch`. It resolves again, and an
+ * attacker's name server returns 127.0.0.1 the second time (DNS rebinding). The `connect` option of an undici
+ * `Agent` would do, but undici would be a dependency, and the `fetch` of Node does not expose its own. A
+ * `net.BlockList` as the option `blockList` of a connection does not exist in all supported versions of
+ * Node.)
  */
 import type { LookupFunction } from 'node:net'
 import { safeMessage } from '../../../core/classify/safe-get.ts'
@@ -13,23 +15,24 @@ import { type AddressRange, rejectedRangeOf } from './address-rules.ts'
 import type { AllowList } from './allow-list.ts'
 import { nameOfHost } from './host-names.ts'
 
-/** An address of a host, as `dns.lookup` returns it. */
-export interface WebhookAddress {
-	readonly address: string
-	readonly family: number
-}
-
 /**
- * Resolves a host name to all its addresses. `dns.lookup` of Node has this signature. It uses the thread pool of the process, which
- * a name server that does not respond can fill. A resolver of your own, such as one with a cache, avoids that.
+ * Resolves a host name to all its addresses. `dns.lookup` of Node has this signature. It uses the thread pool
+ * of the process, which a name server that does not respond can fill. A resolver of your own, such as one
+ * with a cache, avoids that.
  */
 export type WebhookLookup = (
 	hostname: string,
 	options: { readonly all: true; readonly family?: number; readonly hints?: number },
-	callback: (error: Error | null, addresses: readonly WebhookAddress[]) => void,
+	callback: (
+		error: Error | null,
+		addresses: readonly { readonly address: string; readonly family: number }[],
+	) => void,
 ) => void
 
-/** A connection to this address is not permitted. It does not know the URL: one lookup may serve several requests. */
+/**
+ * A connection to this address is not permitted. It does not know the URL: one lookup may serve several
+ * requests.
+ */
 export class RejectedAddress extends Error {
 	readonly address: string
 	readonly range: AddressRange
@@ -53,10 +56,10 @@ export function rejectConnection(
 }
 
 /**
- * One internal address among public ones rejects the host. Connecting to the public ones only would be safe too, but
- * such an answer is either an attempt (the system tries addresses in turn until one responds), or a split of
- * internal and public DNS by mistake; the error shows it to its owner, and a delivery that depends on the
- * order of addresses would not.
+ * One internal address among public ones rejects the host. Connecting to the public ones only would be safe
+ * too, but such an answer is either an attempt (the system tries addresses in turn until one responds), or a
+ * split of internal and public DNS by mistake; the error shows it to its owner, and a delivery that depends
+ * on the order of addresses would not.
  */
 export function guardedLookup(resolve: WebhookLookup, allow: AllowList): LookupFunction {
 	return (hostname, { family, hints, all }, callback) => {
@@ -87,7 +90,10 @@ export function guardedLookup(resolve: WebhookLookup, allow: AllowList): LookupF
 
 type Addresses = { address: string; family: 4 | 6 }[]
 
-/** Returns a copy of the addresses, which nothing else can change afterwards, or why the host is not connected to. */
+/**
+ * Returns a copy of the addresses, which nothing else can change afterwards, or why the host is not connected
+ * to.
+ */
 function checkAddresses(hostname: string, found: unknown, allow: AllowList): Addresses | Error {
 	if (!Array.isArray(found)) return new TypeError(INVALID_RESULT)
 	const texts: unknown[] = found.map((one: unknown) => Object(one).address)

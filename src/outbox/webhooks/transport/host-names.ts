@@ -1,9 +1,12 @@
-/** Host names that can only be internal. They are rejected before they are resolved, so that the error names the reason. */
+/**
+ * Host names that can only be internal. They are rejected before they are resolved, so that the error names
+ * the reason.
+ */
 
 /**
  * Top-level names that are never delegated in the public DNS: RFC 6761 (localhost), RFC 6762 (local, and its
- * appendix G of names for private networks), RFC 8375 (home.arpa), ICANN (internal), and the default of many systems
- * (localdomain).
+ * appendix G of names for private networks), RFC 8375 (home.arpa), ICANN (internal), and the default of many
+ * systems (localdomain).
  */
 const INTERNAL_NAME =
 	/(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/

@@ -4,14 +4,14 @@ import { YaokiError } from '../../../core/errors/errors.ts'
 import type { AddressRange } from './address-rules.ts'
 
 /**
- * The part of the URL that is not permitted. `syntax`: it is no absolute URL. `address`: the address in the URL, or
- * one of the addresses that its host resolves to, is not public.
+ * The part of the URL that is not permitted. `syntax`: it is no absolute URL. `address`: the address in the
+ * URL, or one of the addresses that its host resolves to, is not public.
  */
 export type WebhookUrlReason = 'syntax' | 'scheme' | 'credentials' | 'port' | 'host' | 'address'
 
 /**
- * A webhook URL is not permitted. Creating an endpoint rejects with it. A delivery fails with it permanently: another
- * attempt would call the same URL. Correct the URL, or add its host to the option `allow`.
+ * A webhook URL is not permitted. Creating an endpoint rejects with it. A delivery fails with it permanently:
+ * another attempt would call the same URL. Correct the URL, or add its host to the option `allow`.
  *
  * An endpoint belongs to a customer, who may see this error. Its message has no address that a host resolved
  * to, because that would let customers read your internal DNS; the address is in `address`.
