@@ -21,6 +21,7 @@ import { simulator } from './simulator.ts'
 import { stack } from './stack.ts'
 import { telemetry } from './telemetry.ts'
 import { virtual } from './virtual.ts'
+import { webhooks } from './webhooks.ts'
 import { timeWindow } from './window.ts'
 
 const PARTS: Record<string, () => Promise<Report>> = {
@@ -44,6 +45,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'idempotency-postgres': idempotencyPostgres,
 	'idempotency-race': idempotencyRace,
 	telemetry,
+	webhooks,
 	...OUTBOX_PARTS,
 	recovery: () => onlyInFull(recovery),
 }

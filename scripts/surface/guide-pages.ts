@@ -34,7 +34,7 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	'idempotency-functions': 'IdempotencyConflictError',
 	'idempotency-reference': 'redisIdempotencyStore IdempotencyStore idempotencyStoreConformance',
 	'verify-webhooks':
-		'verifyWebhook signWebhook createWebhookSecret createWebhookKeyPair WebhookVerificationError VerifiedWebhook WebhookRequest WebhookScheme WebhookHeaders',
+		'verifyWebhook signWebhook createWebhookSecret createWebhookKeyPair WebhookVerificationError WebhookRequest',
 	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
 	'outbox-reference': 'MessageNotQueuedError MessageNotSentError',
 	relay: 'Relay httpDestination MessageHandler RelayEvent',

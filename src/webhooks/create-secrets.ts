@@ -11,8 +11,9 @@ const SECRET_BYTES = 32
  * @example
  * createWebhookSecret().length // => 50
  */
-export const createWebhookSecret = (): string =>
-	SECRET_PREFIX + encodeBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))
+export function createWebhookSecret(): string {
+	return SECRET_PREFIX + encodeBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))
+}
 
 /** An ed25519 key pair. `createWebhookKeyPair` returns it. */
 export interface WebhookKeyPair {

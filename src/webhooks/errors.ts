@@ -1,7 +1,19 @@
 import { YaokiError } from '../core/errors/errors.ts'
 
-/** Why a webhook was not accepted, and what the receiver responds with. */
-const STATUS = {
+export type VerificationReason =
+	| 'missing-header'
+	| 'invalid-header'
+	| 'too-old'
+	| 'too-new'
+	| 'invalid-signature'
+	| 'body-too-large'
+	| 'body-incomplete'
+	| 'invalid-body'
+	| 'body-parsed'
+	| 'body-used'
+
+/** What the receiver responds with. The last two are mistakes of the receiver itself. */
+const STATUS: Readonly<Record<VerificationReason, number>> = {
 	'missing-header': 400,
 	'invalid-header': 400,
 	'too-old': 401,
@@ -12,9 +24,7 @@ const STATUS = {
 	'invalid-body': 400,
 	'body-parsed': 500,
 	'body-used': 500,
-} as const
-
-export type VerificationReason = keyof typeof STATUS
+}
 
 /**
  * `verifyWebhook` rejects with it: the request is not a webhook of this sender, or its body cannot be

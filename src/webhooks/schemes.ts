@@ -7,7 +7,7 @@ import { readTextSecret, readVerificationKey, type VerificationKey } from './sec
 import { signedHead } from './signer.ts'
 import { isWebhookId } from './webhook-id.ts'
 
-export interface Signature {
+interface Signature {
 	readonly version: string
 	readonly text: string
 }
