@@ -19,8 +19,10 @@ import { eventually } from '../../support/eventually.ts'
 import { listen } from '../../support/listen.ts'
 import { postgresDatabase } from '../../support/postgres-database.ts'
 
-async function startReceiver(respond: (request: IncomingMessage, response: ServerResponse) => void) {
-	const server = createServer((request, response) => respond(request, response))
+async function startReceiver(
+	respond: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+) {
+	const server = createServer((request, response) => void respond(request, response))
 	const port = await listen(server)
 	onTestFinished(() => void server.close().closeAllConnections())
 	return { port, url: `http://127.0.0.1:${port}/hooks` }
