@@ -1,7 +1,9 @@
 /** What is read when there are many endpoints and events. */
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { required } from '../../../../src/outbox/testing/harness/assertions.ts'
 import { nodesOf, type PlanNode, recordStatements, rowsRead } from './explained.ts'
 import { setup } from './setup.ts'
 
@@ -110,4 +112,36 @@ test('a page of events is read in the order of the index, from its start', async
 		expect(indexesOf(plan)).toEqual(['webhook_events_tenant'])
 		expect(readBy(plan)).toBeLessThanOrEqual(MATCHES + 1)
 	}
+})
+
+test('the documented privileges are enough to store events and to manage endpoints', async () => {
+	const { pool, schema, anotherPool } = postgres
+	const [sender, manager] = [`${schema}_sender`, `${schema}_manager`]
+	await pool.query(`
+		create role ${sender};
+		grant usage on schema ${schema} to ${sender};
+		grant select on ${schema}.webhook_subscriptions to ${sender};
+		grant insert on ${schema}.webhook_events to ${sender};
+		create role ${manager};
+		grant usage on schema ${schema} to ${manager};
+		grant select, insert, update, delete on ${schema}.webhook_endpoints, ${schema}.webhook_subscriptions to ${manager};
+		grant insert on ${schema}.outbox_audit to ${manager};
+	`)
+	const storeOf = async (role: string) => {
+		const client = anotherPool({ max: 1 })
+		await client.query(`set role ${role}`)
+		return required(postgresOutboxStore({ client, schema }).endpoints, 'the endpoints')
+	}
+	const operator = { by: 'ada', reason: null }
+	const endpoint = { id: randomUUID(), tenant: '', url: 'https://example.com', topics: ['a'] }
+	const event = { id: randomUUID(), tenant: '', topic: 'a', key: null, payload: '{}', headers: null }
+	const managed = await storeOf(manager)
+	await managed.insert({ ...endpoint, description: null, secrets: '' }, operator)
+	await managed.change(endpoint.id, { action: 'change-endpoint', topics: ['a', 'b'] }, operator)
+	const sent = await storeOf(sender)
+	expect(await sent.matching('', ['b'])).toEqual([endpoint.id])
+	await sent.insertEvent({ ...event, keepForMs: Infinity })
+	expect(await managed.list({}, 10)).toHaveLength(1)
+	expect(await managed.delete(endpoint.id, operator)).toBe(true)
+	for (const role of [sender, manager]) await pool.query(`drop owned by ${role}; drop role ${role}`)
 })
