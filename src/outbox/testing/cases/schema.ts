@@ -1,5 +1,6 @@
 /** Migrations, and calls without tables. */
 import assert from 'node:assert/strict'
+import type { Queryable } from '../../../sql/clients.ts'
 import { required } from '../harness/assertions.ts'
 import type { EndpointCase } from '../harness/endpoints.ts'
 import { type CaseTable, OPERATOR, type StoreHarness, target } from '../harness/harness.ts'
@@ -122,6 +123,19 @@ export const withoutTables: CaseTable = {
 	},
 }
 
+/** Rejects as the call does. */
+async function inTransaction(t: StoreHarness, call: (tx: Queryable) => Promise<unknown>): Promise<void> {
+	const failed = await t.transaction(async (tx) => {
+		try {
+			await call(tx)
+			return undefined
+		} catch (error) {
+			return { error }
+		}
+	}, 'rollback')
+	if (failed) throw failed.error
+}
+
 export const endpointsWithoutTables: Readonly<Record<string, EndpointCase>> = {
 	'rejects every call with OutboxSchemaError if there are no tables': async (e) => {
 		const { t, store } = e
@@ -133,13 +147,12 @@ export const endpointsWithoutTables: Readonly<Record<string, EndpointCase>> = {
 			change: () => e.enable(t.id()),
 			delete: () => store.delete(t.id(), OPERATOR),
 			matching: async () => store.matching('', ['*']),
-			'matching in a transaction': () => t.transaction(async (tx) => store.matching('', ['*'], tx), 'commit'),
+			'matching in a transaction': () => inTransaction(t, async (tx) => store.matching('', ['*'], tx)),
 			recordFailure: () => store.recordFailure(t.id()),
 			recordSuccess: () => store.recordSuccess(t.id()),
 			stats: () => store.stats(),
 			insertEvent: async () => store.insertEvent(e.event()),
-			'insertEvent in a transaction': () =>
-				t.transaction(async (tx) => store.insertEvent(e.event(), tx), 'commit'),
+			'insertEvent in a transaction': () => inTransaction(t, async (tx) => store.insertEvent(e.event(), tx)),
 			events: () => e.events(),
 			dropEvents: () => store.dropEvents(10),
 		})

@@ -60,6 +60,6 @@ test('says what to do if another connection is writing, and reads meanwhile', as
 	expect(endpoints.matching('', ['a'], tx)).toEqual([ID])
 	expect(() => endpoints.insertEvent(EVENT, tx)).toThrow('BEGIN IMMEDIATE')
 	other.exec('ROLLBACK')
-	endpoints.insertEvent(EVENT, tx)
+	expect(endpoints.insertEvent(EVENT, tx)).toBeUndefined()
 	expect(await endpoints.events({ tenant: '', topics: ['*'], since: 0 }, 10)).toHaveLength(1)
 })
