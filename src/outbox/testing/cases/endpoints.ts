@@ -167,7 +167,7 @@ export const endpointChanges: Cases = {
 		}
 	},
 
-	'changes of the topics decide at once which events it gets': async (e) => {
+	'changes of the topics decide immediately which events it gets': async (e) => {
 		const id = await e.addOne({ topics: ['a', 'b'] })
 		const other = await e.addOne({ topics: ['a', 'b'] })
 		await e.change(id, { topics: ['b', 'c.*'] })
