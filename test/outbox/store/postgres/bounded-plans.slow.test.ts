@@ -15,7 +15,15 @@ import { setup } from './setup.ts'
 
 const postgres = setup()
 
-const TABLES = ['outbox', 'outbox_dead', 'outbox_destinations', 'webhook_endpoints', 'webhook_events']
+const TABLES = [
+	'outbox_history',
+	'outbox_attempts',
+	'outbox',
+	'outbox_dead',
+	'outbox_destinations',
+	'webhook_endpoints',
+	'webhook_events',
+]
 const MESSAGES = 5_000
 const KEYS = 200
 const LIMIT = 100
@@ -138,6 +146,8 @@ async function runOthers(store: PostgresOutboxStore): Promise<void> {
 	const rate = { limit: 1, intervalMs: 1_000, burst: 1 }
 	await store.acquireTokens('a', 1, rate)
 	await store.returnTokens('a', 1, rate)
+	await store.dropHistory(1, 10)
+	await store.dropAttempts(10)
 	const endpoint = randomUUID()
 	await store.endpoints?.find(endpoint)
 	await store.endpoints?.recordFailure(endpoint)
@@ -212,7 +222,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 		await runOthers(store)
 		await runOvertaking(pool)
 		await fill(MESSAGES)
-		expect(recorder.texts.size).toBe(38)
+		expect(recorder.texts.size).toBe(40)
 		for (const isAnalyzed of [false, true]) {
 			if (isAnalyzed) await onEach((table) => `vacuum analyze ${table}`)
 			for (const text of recorder.texts.values())
