@@ -41,7 +41,7 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	'dead-letters': 'DeadLetterNotFoundError',
 	'outbox-operations': 'redactFields',
 	'relay-crashes': 'OutboxLeaseLostError OutboxStoreError',
-	'outbox-stores': 'OutboxStore outboxStoreConformance',
+	'outbox-stores': 'OutboxStore outboxStoreConformance endpointStoreConformance',
 	metrics: 'observe inMemoryMetrics Exporter',
 	'metrics-endpoint': 'metricsEndpoint prometheus',
 	logging: 'logger',
