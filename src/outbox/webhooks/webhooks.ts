@@ -242,7 +242,9 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 				'no destination, because endpoints have them',
 			)
 		const eventId = this.#newId()
-		const withId = { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } }
+		// Headers of another type are rejected as those of any message.
+		const isPlain = headers === undefined || isObject(headers)
+		const withId = isPlain ? { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } } : message
 		return { eventId, tenant: readTenant(tenant), message: withId }
 	}
 
