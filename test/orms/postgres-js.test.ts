@@ -4,6 +4,7 @@ import { describeOrm } from './support/suite.ts'
 
 describeOrm({
 	name: 'postgres.js',
+	dropsLateQueries: true,
 	function: 'postgresJsTx',
 	open(url) {
 		const client = postgres(url, { max: 4 })

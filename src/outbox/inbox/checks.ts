@@ -38,13 +38,10 @@ export function checkTransaction(store: InboxStore, options: unknown): Queryable
 		)
 	const isObject = (typeof tx === 'object' || typeof tx === 'function') && tx !== null
 	if (!isObject || !store.accepts(tx)) {
-		const orm = recognizeOrm(tx, 'yaoki/outbox', store.kind)
 		const got = isOrmTransaction(tx) ? tx.description : show(tx)
-		const problem = orm
-			? `got ${got} of ${orm.name}. Pass ${orm.pass}`
-			: `expected ${EXPECTED[store.kind]}, got ${got}`
-		const text = `Invalid tx for an inbox with the store ${store.kind}: ${problem}`
-		throw new InboxTransactionError('wrong-database', text)
+		throw (
+			ownObjectError(tx, store.kind) ?? invalidTx(store.kind, `expected ${EXPECTED[store.kind]}, got ${got}`)
+		)
 	}
 	if (isPool(tx) && transactionState(tx) === 'none')
 		throw outside(
@@ -52,6 +49,27 @@ export function checkTransaction(store: InboxStore, options: unknown): Queryable
 		)
 	return tx
 }
+
+/** Returns an error that names the function to call if `tx` is an object of an ORM itself. */
+export function ownObjectError(
+	tx: unknown,
+	kind: InboxStore['kind'],
+	options?: ErrorOptions,
+): InboxTransactionError | undefined {
+	const orm = recognizeOrm(tx, 'yaoki/outbox', kind)
+	return orm && invalidTx(kind, `got ${show(tx)} of ${orm.name}. Pass ${orm.pass}`, options)
+}
+
+const invalidTx = (
+	kind: InboxStore['kind'],
+	problem: string,
+	options?: ErrorOptions,
+): InboxTransactionError =>
+	new InboxTransactionError(
+		'wrong-database',
+		`Invalid tx for an inbox with the store ${kind}: ${problem}`,
+		options,
+	)
 
 const outside = (text: string): InboxTransactionError =>
 	new InboxTransactionError('outside-transaction', text)

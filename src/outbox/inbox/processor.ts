@@ -11,6 +11,7 @@ import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
 import { isSqlClient, type Queryable } from '../../sql/clients.ts'
+import { isTransactionClosed } from '../../sql/orms/orm-transaction.ts'
 import { serverStatus, transactionState, untilStateIsKnown } from '../../sql/transaction-state.ts'
 import { checkMessageId, checkTransaction } from './checks.ts'
 import { InboxConflictError, InboxStoreError, InboxTransactionError } from './errors.ts'
@@ -156,8 +157,14 @@ export class Processor {
 	/** Removes the mark of a message whose function failed: a caller that catches the error may still commit. */
 	async #unmark({ tx, mark }: Delivery): Promise<void> {
 		if (serverStatus(tx) === 'E') return
-		// Without a transaction, the client may soon have one of another caller: the store uses its own connection.
-		await this.#settings.store.unmark(transactionState(tx) === 'none' ? undefined : tx, mark)
+		const { store } = this.#settings
+		try {
+			// Without a transaction, the client may soon have one of another caller: the store uses its own connection.
+			await store.unmark(transactionState(tx) === 'none' ? undefined : tx, mark)
+		} catch (error) {
+			if (!isTransactionClosed(error)) throw error
+			await store.unmark(undefined, mark)
+		}
 	}
 
 	/** Costs no round trip: only clients that show their state are asked. */
