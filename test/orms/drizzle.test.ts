@@ -1,13 +1,26 @@
 import { PGlite } from '@electric-sql/pglite'
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { drizzle as drizzlePGlite } from 'drizzle-orm/pglite'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import pg from 'pg'
 import postgres from 'postgres'
 import { drizzleTx } from 'yaoki/outbox'
-import type { Orm } from './support/orm.ts'
+import type { OpenTransaction, Orm } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
+
+/** What the transactions of all drivers have. */
+interface DrizzleTx {
+	execute(query: SQL): PromiseLike<unknown>
+	transaction<T>(work: (tx: DrizzleTx) => Promise<T>): Promise<T>
+}
+
+const openIn = (tx: DrizzleTx & Parameters<typeof drizzleTx>[0]): OpenTransaction => ({
+	own: tx,
+	tx: () => drizzleTx(tx),
+	run: async (text) => tx.execute(sql.raw(text)),
+	nested: (work) => tx.transaction((inner) => work(openIn(inner as typeof tx))),
+})
 
 const nodePostgres: Orm = {
 	name: 'Drizzle with node-postgres',
@@ -16,10 +29,7 @@ const nodePostgres: Orm = {
 		const pool = new pg.Pool({ connectionString: url, max: 4 })
 		const db = drizzle(pool)
 		return {
-			transaction: (work) =>
-				db.transaction((tx) =>
-					work({ own: tx, tx: () => drizzleTx(tx), run: async (text) => tx.execute(sql.raw(text)) }),
-				),
+			transaction: (work) => db.transaction((tx) => work(openIn(tx))),
 			close: () => pool.end(),
 			db,
 		}
@@ -35,10 +45,7 @@ const postgresJs: Orm = {
 		const client = postgres(url, { max: 4 })
 		const db = drizzlePostgresJs(client)
 		return {
-			transaction: (work) =>
-				db.transaction((tx) =>
-					work({ own: tx, tx: () => drizzleTx(tx), run: async (text) => tx.execute(sql.raw(text)) }),
-				),
+			transaction: (work) => db.transaction((tx) => work(openIn(tx))),
 			close: () => client.end(),
 			db,
 		}
@@ -54,10 +61,7 @@ const pglite: Orm = {
 		const client = new PGlite()
 		const db = drizzlePGlite(client)
 		return {
-			transaction: (work) =>
-				db.transaction((tx) =>
-					work({ own: tx, tx: () => drizzleTx(tx), run: async (text) => tx.execute(sql.raw(text)) }),
-				),
+			transaction: (work) => db.transaction((tx) => work(openIn(tx))),
 			close: () => client.close(),
 			storeClient: client,
 			db,

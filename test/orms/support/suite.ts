@@ -348,6 +348,40 @@ export function describeOrm(orm: Orm): void {
 			await engine.close()
 		})
 
+		test('a savepoint that is rolled back takes message and mark with it', async () => {
+			const { outbox } = outboxWith()
+			await database.transaction(async (open) => {
+				await insertOrder(open)
+				await open.run('savepoint a')
+				await outbox.enqueue(MESSAGE, { tx: open.tx() })
+				await inbox.once('m1', { tx: open.tx() }, () => insertOrder(open))
+				await open.run('rollback to savepoint a')
+				await outbox.enqueue(MESSAGE, { tx: open.tx() })
+			})
+			expect([await count('orders'), await count('yaoki.inbox'), await count('yaoki.outbox')]).toEqual([
+				1, 0, 1,
+			])
+		})
+
+		test('a transaction within a transaction is a transaction: its rollback takes message and mark with it', async () => {
+			const { outbox } = outboxWith({ outsideTransaction: 'reject' })
+			await database.transaction(async (open) => {
+				const { nested } = open
+				if (nested === undefined) return
+				await insertOrder(open)
+				const rolledBack = nested(async (inner) => {
+					await outbox.enqueue(MESSAGE, { tx: inner.tx() })
+					await inbox.once('m1', { tx: inner.tx() }, () => insertOrder(inner))
+					throw ROLLBACK
+				})
+				expect(await failure(rolledBack)).toBe(ROLLBACK)
+				await nested((inner) => outbox.enqueue(MESSAGE, { tx: inner.tx() }))
+				await outbox.enqueue(MESSAGE, { tx: open.tx() })
+			})
+			const isSupported = (await count('orders')) === 1
+			expect([await count('yaoki.inbox'), await count('yaoki.outbox')]).toEqual(isSupported ? [0, 2] : [0, 0])
+		})
+
 		const receive = (messageId: string, afterwards: () => void = () => {}) =>
 			database.transaction(async (open) => {
 				const result = await inbox.once(messageId, { tx: open.tx() }, async () => {
