@@ -87,9 +87,8 @@ export function drizzleTx(tx: DrizzleTransaction | DrizzleSqliteTransaction): Tx
 		return new OrmTransaction({
 			orm: DRIZZLE,
 			run: (text, values) => client.query(text, values),
+			// Early versions of PGlite do not close a transaction that is rolled back, so PostgreSQL is asked too.
 			isOpen: typeof property(client, 'closed') === 'boolean' ? () => !property(client, 'closed') : undefined,
-			// A transaction of PGlite rejects everything after its end.
-			mustAsk: typeof property(client, 'closed') !== 'boolean',
 		})
 	})
 }
