@@ -118,12 +118,12 @@ export class InvalidArgumentError extends YaokiError {
 const withoutPassword = (value: unknown): unknown =>
 	typeof value === 'string' ? value.replace(/\S+/g, hidePassword) : value
 
-/** Two steps, because one pattern for both takes quadratic time. */
+/** One pattern for all of it would take quadratic time for a long text. */
 function hidePassword(word: string): string {
 	const user = /:\/\/[^:/]*:/.exec(word)
-	const start = user ? user.index + user[0].length : Infinity
-	const end = word.lastIndexOf('@')
-	return start <= end ? `${word.slice(0, start)}***${word.slice(end)}` : word
+	const from = user ? user.index + user[0].length : word.length
+	const to = word.lastIndexOf('@')
+	return from > to ? word : `${word.slice(0, from)}***${word.slice(to)}`
 }
 
 const invalidMessage = (what: string, name: string, received: unknown, expected: string): string =>

@@ -37,12 +37,7 @@ export function checkTransaction(store: InboxStore, options: unknown): Queryable
 			'inbox.once was called without tx. Pass the client that has your transaction: inbox.once(messageId, { tx: client }, fn)',
 		)
 	const isObject = (typeof tx === 'object' || typeof tx === 'function') && tx !== null
-	if (!isObject || !store.accepts(tx)) {
-		const got = isOrmTransaction(tx) ? tx.description : show(tx)
-		throw (
-			ownObjectError(tx, store.kind) ?? invalidTx(store.kind, `expected ${EXPECTED[store.kind]}, got ${got}`)
-		)
-	}
+	if (!isObject || !store.accepts(tx)) throw wrongDatabase(store.kind, tx)
 	if (isPool(tx) && transactionState(tx) === 'none')
 		throw outside(
 			'tx is a pool, which has no transaction because each query may use another connection. Pass one client of it: const client = await pool.connect()',
@@ -50,26 +45,16 @@ export function checkTransaction(store: InboxStore, options: unknown): Queryable
 	return tx
 }
 
-/** Returns an error that names the function to call if `tx` is an object of an ORM itself. */
-export function ownObjectError(
-	tx: unknown,
-	kind: InboxStore['kind'],
-	options?: ErrorOptions,
-): InboxTransactionError | undefined {
+/** Names the function for an object of an ORM. */
+export function wrongDatabase(kind: InboxStore['kind'], tx: unknown, cause?: unknown): InboxTransactionError {
 	const orm = recognizeOrm(tx, 'yaoki/outbox', kind)
-	return orm && invalidTx(kind, `got ${show(tx)} of ${orm.name}. Pass ${orm.pass}`, options)
+	const got = isOrmTransaction(tx) ? tx.description : show(tx)
+	const problem = orm
+		? `got ${got} of ${orm.name}. Pass ${orm.pass}`
+		: `expected ${EXPECTED[kind]}, got ${got}`
+	const text = `Invalid tx for an inbox with the store ${kind}: ${problem}`
+	return new InboxTransactionError('wrong-database', text, cause === undefined ? undefined : { cause })
 }
-
-const invalidTx = (
-	kind: InboxStore['kind'],
-	problem: string,
-	options?: ErrorOptions,
-): InboxTransactionError =>
-	new InboxTransactionError(
-		'wrong-database',
-		`Invalid tx for an inbox with the store ${kind}: ${problem}`,
-		options,
-	)
 
 const outside = (text: string): InboxTransactionError =>
 	new InboxTransactionError('outside-transaction', text)

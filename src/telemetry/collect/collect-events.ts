@@ -95,6 +95,8 @@ const INBOX_RESULTS: Readonly<Record<InboxEvent['type'], string>> = {
 export function collectInboxEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
 	return (event) => {
 		const known = event as InboxEvent
+		// An event of a later version has no result.
+		if (!Object.hasOwn(INBOX_RESULTS, known.type)) return
 		const service = source.serviceOf(event)
 		metrics.counter('yaoki_inbox_messages_total').get(service, INBOX_RESULTS[known.type]).add(1)
 		if (known.type === 'inbox_processed' || known.type === 'inbox_failed')

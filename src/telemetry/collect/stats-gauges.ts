@@ -1,4 +1,4 @@
-/** Reads gauges from what `stats()` of a client, outbox or idempotency engine returns. */
+/** Reads gauges from what `stats()` of a client, outbox, inbox or idempotency engine returns. */
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'

@@ -87,7 +87,7 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	outbox_resent: 'info',
 	idempotency_claimed: 'not logged',
 	idempotency_replayed: 'debug',
-	idempotency_conflict: { field: 'reason', levels: { running: 'debug' }, otherwise: 'warn' },
+	idempotency_conflict: { field: 'reason', levels: { 'in-progress': 'debug' }, otherwise: 'warn' },
 	idempotency_mismatch: 'warn',
 	idempotency_lease_lost: 'warn',
 	idempotency_fenced: 'warn',

@@ -211,9 +211,12 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_inbox_expired_messages: max(
 		SERVICE,
-		'Messages whose retention is over and that are not deleted yet. At most 10,000 are counted.',
+		'Messages whose retention is over, and that an inbox has not forgotten yet. At most 10,000 are counted.',
 	),
-	yaoki_inbox_oldest_message_age_seconds: max(SERVICE, 'Age of the oldest message that an inbox remembers.'),
+	yaoki_inbox_oldest_message_age_seconds: max(
+		SERVICE,
+		'Age of the oldest message that an inbox remembers, since it was processed.',
+	),
 
 	// Idempotency keys.
 	yaoki_idempotency_requests_total: counter(

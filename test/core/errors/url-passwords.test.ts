@@ -8,6 +8,7 @@ test.each([
 	['postgres://app:p@hunter2@db.internal', 'postgres://app:***@db.internal'],
 	['https://db.internal:5432/shop', 'https://db.internal:5432/shop'],
 	['http://[::1]:80/', 'http://[::1]:80/'],
+	['a://b:hunter2@d e://f:hunter2@h', 'a://b:***@d e://f:***@h'],
 ])('errors about %s have no password, in the text and in the fields', (url, shown) => {
 	const option = new InvalidOptionError('client', url, 'a Pool of pg')
 	const argument = new InvalidArgumentError('client', url, 'a Pool of pg')

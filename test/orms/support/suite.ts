@@ -42,6 +42,7 @@ export function describeOrm(orm: Orm): void {
 		let database: OrmDatabase
 		let store: ReturnType<typeof postgresOutboxStore>
 		let keys: ReturnType<typeof postgresIdempotencyStore>
+		let marks: ReturnType<typeof postgresInboxStore>
 		let inbox: Inbox
 		let ids = 0
 
@@ -65,7 +66,8 @@ export function describeOrm(orm: Orm): void {
 			admin = client
 			store = postgresOutboxStore({ client })
 			keys = postgresIdempotencyStore({ client })
-			inbox = new Inbox({ store: postgresInboxStore({ client }), purgeEveryMs: 0 })
+			marks = postgresInboxStore({ client })
+			inbox = new Inbox({ store: marks, purgeEveryMs: 0 })
 			await new Outbox({ store }).migrate()
 			await keys.migrate()
 			await inbox.migrate()
@@ -376,104 +378,127 @@ export function describeOrm(orm: Orm): void {
 				})
 				expect(await failure(rolledBack)).toBe(ROLLBACK)
 				await nested((inner) => outbox.enqueue(MESSAGE, { tx: inner.tx() }))
+				const failing = inbox.once('m2', { tx: open.tx() }, () =>
+					nested(async (inner) => {
+						await inner.run('select 1 / 0')
+					}),
+				)
+				expect(await failure(failing)).toBeInstanceOf(Error)
 				await outbox.enqueue(MESSAGE, { tx: open.tx() })
 			})
 			const isSupported = (await count('orders')) === 1
 			expect([await count('yaoki.inbox'), await count('yaoki.outbox')]).toEqual(isSupported ? [0, 2] : [0, 0])
 		})
 
-		const receive = (messageId: string, afterwards: () => void = () => {}) =>
-			database.transaction(async (open) => {
-				const result = await inbox.once(messageId, { tx: open.tx() }, async () => {
-					await insertOrder(open)
-					return 'placed'
-				})
-				afterwards()
-				return result
+		describe.each(['wait', 'reject'] as const)('an inbox with onConflict %s', (onConflict) => {
+			let inbox: Inbox
+			beforeAll(() => {
+				inbox = new Inbox({ store: marks, onConflict, purgeEveryMs: 0 })
 			})
 
-		test('the effect of a message and its mark are committed together, and a second delivery has none', async () => {
-			expect(await receive('m1')).toEqual({ isDuplicate: false, value: 'placed' })
-			expect(await receive('m1')).toEqual({ isDuplicate: true })
-			expect([await count('orders'), await count('yaoki.inbox')]).toEqual([1, 1])
-		})
-
-		test('a rollback leaves neither the effect of a message nor its mark, and the next delivery has its effect', async () => {
-			const rollBack = () => {
-				throw ROLLBACK
-			}
-			expect(await failure(receive('m1', rollBack))).toBe(ROLLBACK)
-			expect([await count('orders'), await count('yaoki.inbox')]).toEqual([0, 0])
-			expect(await receive('m1')).toEqual({ isDuplicate: false, value: 'placed' })
-		})
-
-		test('a message whose function failed has no mark, even if its transaction is committed', async () => {
-			await database.transaction(async (open) => {
-				await insertOrder(open)
-				const once = inbox.once('m1', { tx: open.tx() }, () => Promise.reject(ROLLBACK))
-				expect(await failure(once)).toBe(ROLLBACK)
-			})
-			expect([await count('orders'), await count('yaoki.inbox')]).toEqual([1, 0])
-		})
-
-		test.each(['commit', 'rollback'])('after a %s a message is not processed', async (end) => {
-			let ended: OpenTransaction | undefined
-			const used = await database
-				.transaction(async (open) => {
-					ended = open
-					await insertOrder(open)
-					if (end === 'rollback') throw ROLLBACK
-					return open.tx()
+			const receive = (messageId: string, afterwards: () => void = () => {}) =>
+				database.transaction(async (open) => {
+					const result = await inbox.once(messageId, { tx: open.tx() }, async () => {
+						await insertOrder(open)
+						return 'placed'
+					})
+					afterwards()
+					return result
 				})
-				.catch(() => undefined)
-			const effect = () => expect.unreachable('the function of a message ran')
-			for (const tx of [() => used ?? ended?.tx(), () => ended?.tx()]) {
-				const error = await failure(
-					Promise.resolve().then(() => inbox.once('m1', { tx: tx() as never }, effect)),
+
+			test('the effect of a message and its mark are committed together, and a second delivery has none', async () => {
+				expect(await receive('m1')).toEqual({ isDuplicate: false, value: 'placed' })
+				expect(await receive('m1')).toEqual({ isDuplicate: true })
+				expect([await count('orders'), await count('yaoki.inbox')]).toEqual([1, 1])
+			})
+
+			test('a rollback leaves neither the effect of a message nor its mark, and the next delivery has its effect', async () => {
+				const rollBack = () => {
+					throw ROLLBACK
+				}
+				expect(await failure(receive('m1', rollBack))).toBe(ROLLBACK)
+				expect([await count('orders'), await count('yaoki.inbox')]).toEqual([0, 0])
+				expect(await receive('m1')).toEqual({ isDuplicate: false, value: 'placed' })
+			})
+
+			test('a function that hides the error of a statement is an error, because its COMMIT would roll back', async () => {
+				const hiding = database.transaction((open) =>
+					inbox.once('m1', { tx: open.tx() }, async () => {
+						await failure(Promise.resolve(open.run('select 1 / 0')))
+					}),
 				)
-				expect(error).toMatchObject({
-					code: expect.stringMatching(/^YAOKI_(INBOX_TRANSACTION|INVALID_ARGUMENT)$/),
-				})
-			}
-			expect(await count('yaoki.inbox')).toBe(0)
-		})
-
-		test.each([
-			['commit', 'after a change'],
-			['commit', 'as the first write'],
-			['rollback', 'after a change'],
-			['rollback', 'as the first write'],
-		])('a message that is not awaited leaves no mark without its effect: %s, %s', async (end, place) => {
-			const pending: Promise<unknown>[] = []
-			const transaction = database.transaction(async (open) => {
-				if (place === 'after a change') await open.run('insert into samples values (1)')
-				const once = inbox.once('m1', { tx: open.tx() }, () => insertOrder(open))
-				pending.push(once.catch((error: unknown) => error))
-				if (end === 'rollback') throw ROLLBACK
+				expect(await failure(hiding)).toMatchObject({ code: 'YAOKI_INBOX_TRANSACTION', reason: 'failed' })
+				expect(await count('yaoki.inbox')).toBe(0)
 			})
-			await transaction.catch(() => {})
-			if (!orm.dropsLateQueries) await Promise.all(pending)
-			const [effects, marks] = [await count('orders'), await count('yaoki.inbox')]
-			expect(marks).toBeLessThanOrEqual(effects)
-			if (end === 'rollback') expect(marks).toBe(0)
-		})
 
-		test('a message whose transaction is committed while its function runs leaves no mark without its effect', async () => {
-			const started = Promise.withResolvers<void>()
-			const { promise: isCommitted, resolve: committed } = Promise.withResolvers<void>()
-			const pending: Promise<unknown>[] = []
-			await database.transaction(async (open) => {
-				const once = inbox.once('m1', { tx: open.tx() }, async () => {
-					started.resolve()
-					await isCommitted
+			test('a message whose function failed has no mark, even if its transaction is committed', async () => {
+				await database.transaction(async (open) => {
 					await insertOrder(open)
+					const once = inbox.once('m1', { tx: open.tx() }, () => Promise.reject(ROLLBACK))
+					expect(await failure(once)).toBe(ROLLBACK)
 				})
-				pending.push(once.catch((error: unknown) => error))
-				await started.promise
+				expect([await count('orders'), await count('yaoki.inbox')]).toEqual([1, 0])
 			})
-			committed()
-			await Promise.all(pending)
-			expect(await count('yaoki.inbox')).toBeLessThanOrEqual(await count('orders'))
+
+			test.each(['commit', 'rollback'])('after a %s a message is not processed', async (end) => {
+				let ended: OpenTransaction | undefined
+				const used = await database
+					.transaction(async (open) => {
+						ended = open
+						await insertOrder(open)
+						if (end === 'rollback') throw ROLLBACK
+						return open.tx()
+					})
+					.catch(() => undefined)
+				const effect = () => expect.unreachable('the function of a message ran')
+				for (const tx of [() => used ?? ended?.tx(), () => ended?.tx()]) {
+					const error = await failure(
+						Promise.resolve().then(() => inbox.once('m1', { tx: tx() as never }, effect)),
+					)
+					expect(error).toMatchObject({
+						code: expect.stringMatching(/^YAOKI_(INBOX_TRANSACTION|INVALID_ARGUMENT)$/),
+					})
+				}
+				expect(await count('yaoki.inbox')).toBe(0)
+			})
+
+			test.each([
+				['commit', 'after a change'],
+				['commit', 'as the first write'],
+				['rollback', 'after a change'],
+				['rollback', 'as the first write'],
+			])('a message that is not awaited leaves no mark without its effect: %s, %s', async (end, place) => {
+				const pending: Promise<unknown>[] = []
+				const transaction = database.transaction(async (open) => {
+					if (place === 'after a change') await open.run('insert into samples values (1)')
+					const once = inbox.once('m1', { tx: open.tx() }, () => insertOrder(open))
+					pending.push(once.catch((error: unknown) => error))
+					if (end === 'rollback') throw ROLLBACK
+				})
+				await transaction.catch(() => {})
+				if (!orm.dropsLateQueries) await Promise.all(pending)
+				const [effects, marks] = [await count('orders'), await count('yaoki.inbox')]
+				expect(marks).toBeLessThanOrEqual(effects)
+				if (end === 'rollback') expect(marks).toBe(0)
+			})
+
+			test('a message whose transaction is committed while its function runs leaves no mark without its effect', async () => {
+				const started = Promise.withResolvers<void>()
+				const { promise: isCommitted, resolve: committed } = Promise.withResolvers<void>()
+				const pending: Promise<unknown>[] = []
+				await database.transaction(async (open) => {
+					const once = inbox.once('m1', { tx: open.tx() }, async () => {
+						started.resolve()
+						await isCommitted
+						await insertOrder(open)
+					})
+					pending.push(once.catch((error: unknown) => error))
+					await started.promise
+				})
+				committed()
+				await Promise.all(pending)
+				expect(await count('yaoki.inbox')).toBeLessThanOrEqual(await count('orders'))
+			})
 		})
 
 		test('a text with a repeated parameter, question marks, bytes, JSON and large numbers runs as it is', async () => {

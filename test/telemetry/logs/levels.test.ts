@@ -1,7 +1,8 @@
 /** The table of levels: complete, and the same in the guide. */
 import { expect, test } from 'vitest'
+import type { IdempotencyEvent } from 'yaoki/idempotency'
 import { OTHER_TYPES, parseEvent } from '../../../src/sim/incident/log/parse-event.ts'
-import { LEVELS, LOG_LEVELS } from '../../../src/telemetry/logs/levels.ts'
+import { LEVELS, LOG_LEVELS, levelOf } from '../../../src/telemetry/logs/levels.ts'
 import { page, table } from '../../examples/markdown.ts'
 import { eventOf } from '../source.ts'
 
@@ -33,4 +34,10 @@ test('incident replay knows every event that an event log may contain', () => {
 	for (const type of Object.keys(LEVELS))
 		expect(parseEvent(JSON.stringify(eventOf(type))), type).not.toBe('not an event')
 	for (const type of OTHER_TYPES) if (type !== 'telemetry_events_dropped') expect(LEVELS).toHaveProperty(type)
+})
+
+test('a repeated request is logged at debug while the first one runs (regression: the rule had a reason that does not exist)', () => {
+	const reason: Extract<IdempotencyEvent, { type: 'idempotency_conflict' }>['reason'] = 'in-progress'
+	expect(levelOf(eventOf('idempotency_conflict', { reason }))).toBe('debug')
+	expect(levelOf(eventOf('idempotency_conflict', { reason: 'not-stored' }))).toBe('warn')
 })

@@ -78,7 +78,7 @@ function isEvent(value: JsonObject | EventBase): value is EventBase {
 	)
 }
 
-/** The events of outboxes, relays, idempotency engines and the event log. A test compares the list with their types. */
+/** The events of outboxes, inboxes, relays, idempotency engines and the event log. A test compares the list with their types. */
 export const OTHER_TYPES: ReadonlySet<string> = new Set([
 	...[
 		'relay_sent',

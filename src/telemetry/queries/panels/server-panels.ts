@@ -4,21 +4,26 @@ import { lines, type PanelGroup } from './panel.ts'
 const PROCESSING = { metric: 'yaoki_inbox_processing_duration_seconds' }
 
 export const inbox = (scope: Scope): PanelGroup => ({
-	title: 'Inboxes',
+	title: 'Inbox',
 	panels: [
 		lines(
 			'What happens to received messages?',
-			'Messages per second by result. Duplicates were processed before; conflicts were in flight.',
+			'Messages per second by result. Duplicates and conflicts are normal after lost responses; failed messages are sent again.',
 			'per-second',
 			{ '{{service}} {{result}}': rate({ metric: 'yaoki_inbox_messages_total', by: ['result'] }, scope) },
 		),
-		lines('How long does a message take?', 'p50 and p99 of the function and its mark.', 'seconds', {
-			'{{service}} p50': quantile(0.5, PROCESSING, scope),
-			'{{service}} p99': quantile(0.99, PROCESSING, scope),
-		}),
+		lines(
+			'How long does a received message take?',
+			'p50 and p99 of the mark and the function, without the commit.',
+			'seconds',
+			{
+				'{{service}} p50': quantile(0.5, PROCESSING, scope),
+				'{{service}} p99': quantile(0.99, PROCESSING, scope),
+			},
+		),
 		lines(
 			'How many messages does an inbox remember?',
-			'At most 10,000 are counted. Expired messages stay if nothing purges them.',
+			'Each counts at most 10,000. Expired messages are deleted about once an hour.',
 			'count',
 			{
 				'{{service}} remembered': gauge({ metric: 'yaoki_inbox_remembered_messages' }, scope),
@@ -26,8 +31,8 @@ export const inbox = (scope: Scope): PanelGroup => ({
 			},
 		),
 		lines(
-			'How old is the oldest message of an inbox?',
-			'The age stays below the retention of the inbox if expired messages are purged.',
+			'How long does an inbox remember messages?',
+			'Age of the oldest one: at most the retention and an hour, while expired messages are deleted.',
 			'seconds',
 			gauge({ metric: 'yaoki_inbox_oldest_message_age_seconds' }, scope),
 		),

@@ -7,13 +7,14 @@
 import { rowsOfClient } from '../../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../../sql/clients.ts'
 import { isCertainlyOpen, isTransactionClosed, showsNoState } from '../../../../sql/orms/orm-transaction.ts'
+import { recognizeOrm } from '../../../../sql/orms/recognize.ts'
 import { isWithoutValues } from '../../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
 import { inOpenTransaction, LEAVE_SETTING, transactionSql } from '../../../../sql/transaction-question.ts'
 import { isInTransaction, untilStateIsKnown } from '../../../../sql/transaction-state.ts'
 import { MAX_TIME } from '../../../store/stored-values.ts'
-import { ownObjectError } from '../../checks.ts'
+import { wrongDatabase } from '../../checks.ts'
 import { InboxStoreError, InboxTransactionError } from '../../errors.ts'
 import type { MarkResult, NewMark } from '../store.ts'
 import { explainInTransaction } from './schema.ts'
@@ -127,17 +128,19 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient): Run {
 		try {
 			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
 		} catch (error) {
-			throw explainTx(tx, error)
+			checkTx(tx, error)
+			throw explainInTransaction(error)
 		}
 	}
 }
 
-function explainTx(tx: SqlClient, cause: unknown): unknown {
+/** Throws if the error means that `tx` cannot be used: its transaction has ended, or it only looks like a client. */
+function checkTx(tx: SqlClient, cause: unknown): void {
 	if (isTransactionClosed(cause))
-		return new InboxTransactionError('outside-transaction', cause.message, { cause })
+		throw new InboxTransactionError('outside-transaction', cause.message, { cause })
 	// An ORM's method `query` takes something else than values.
-	const own = isWithoutValues(cause) ? ownObjectError(tx, 'postgres', { cause }) : undefined
-	return own ?? explainInTransaction(cause)
+	if (isWithoutValues(cause) && recognizeOrm(tx, 'yaoki/outbox', 'postgres'))
+		throw wrongDatabase('postgres', tx, cause)
 }
 
 const unreadable = (problem: string, advice: string): InboxStoreError =>
