@@ -22,7 +22,7 @@ export type {
 	MessageHandler,
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
-export type { AttemptRecord } from './diagnostics/attempts.ts'
+export type { MessageAttempt } from './diagnostics/attempts.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions } from './enqueue/transaction-check.ts'
 export type { OutboxEvent } from './events/outbox-events.ts'

@@ -33,7 +33,7 @@ const MAX_COUNTED = 10_000
  * const inbox = new Inbox({ store: postgresInboxStore({ client: pool }) })
  * const tx = await pool.connect()
  * await tx.query('BEGIN')
- * await inbox.once(request.headers['idempotency-key'], { tx }, () => tx.query('UPDATE stock ...'))
+ * await inbox.once(messageId, { tx }, () => tx.query('UPDATE stock ...'))
  * await tx.query('COMMIT')
  */
 export class Inbox implements Observable {
@@ -86,9 +86,9 @@ export class Inbox implements Observable {
 	 * not return a promise.
 	 *
 	 * @example
-	 * db.transaction(() => {
-	 *   inbox.onceSync(messageId, { tx: db }, () => db.prepare('UPDATE stock SET ...').run())
-	 * }).immediate()
+	 * db.exec('BEGIN IMMEDIATE')
+	 * inbox.onceSync(messageId, { tx: db }, () => db.prepare('UPDATE stock SET ...').run())
+	 * db.exec('COMMIT')
 	 */
 	onceSync<T>(messageId: string, options: { readonly tx: SqliteClient }, fn: () => T): Processed<T> {
 		this.#purges.start()
