@@ -34,8 +34,9 @@ export {
 	InboxTransactionError,
 } from './inbox/errors.ts'
 export type { InboxEvent } from './inbox/events.ts'
-export { Inbox, type InboxStats } from './inbox/inbox.ts'
+export { Inbox } from './inbox/inbox.ts'
 export type { InboxOptions } from './inbox/inbox-options.ts'
+export type { InboxStats } from './inbox/inbox-stats.ts'
 export { postgresInboxStore } from './inbox/store/postgres/postgres-store.ts'
 export { sqliteInboxStore } from './inbox/store/sqlite/sqlite-store.ts'
 export type { InboxStore } from './inbox/store/store.ts'

@@ -10,18 +10,9 @@ import type { MigrationReport } from '../../sql/schema/migration.ts'
 import { checkMessageId } from './checks.ts'
 import type { InboxEvent, InboxListener } from './events.ts'
 import { type InboxOptions, type InboxSettings, readInboxOptions } from './inbox-options.ts'
+import type { InboxStats } from './inbox-stats.ts'
 import { type Processed, Processor } from './processor.ts'
-import type { InboxCounts, MarkKey } from './store/store.ts'
-
-/** The marks of one inbox. `inbox.stats()` returns it. */
-export interface InboxStats extends Omit<InboxCounts, 'inbox'> {
-	/** Messages that are remembered. At most 10,000 are counted. */
-	readonly marks: InboxCounts['marks']
-	/** Marks whose retention is over, and that have not been deleted yet. At most 10,000 are counted. */
-	readonly expired: InboxCounts['expired']
-	/** The age of the oldest mark; null without marks. */
-	readonly oldestAgeMs: number | null
-}
+import type { MarkKey } from './store/store.ts'
 
 const MAX_COUNTED = 10_000
 
