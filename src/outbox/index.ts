@@ -13,10 +13,10 @@ export { prismaTx } from '../sql/orms/prisma.ts'
 export { sequelizeTx } from '../sql/orms/sequelize.ts'
 export { typeormTx } from '../sql/orms/typeorm.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
+export type { AttemptLogOptions } from './destinations/attempt-log-options.ts'
 export { type BatchDestinationOptions, batchDestination } from './destinations/batch-destination.ts'
 export type { BatchReport } from './destinations/batch-report.ts'
 export type {
-	AttemptLogOptions,
 	DeliveryContext,
 	Destination,
 	MessageHandler,
@@ -61,7 +61,7 @@ export {
 } from './operator/require-status.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
-export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'
+export { OutboxLeaseLostError, RelayStoppedError } from './relay/handler-signal.ts'
 export type { RelayOptions } from './relay/options.ts'
 export { Relay, type RelayStats } from './relay/relay.ts'
 export { OutboxSchemaError, OutboxStoreError } from './store/errors.ts'

@@ -8,6 +8,7 @@ import type { Hook } from '../../core/options/hooks.ts'
 import type { HttpStatusError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
 import type { AfterDeadLetter } from '../store/rows.ts'
+import type { AttemptLogOptions } from './attempt-log-options.ts'
 
 /**
  * The abort signal and the attempt number of a delivery. A `MessageHandler` gets it as its second argument;
@@ -105,22 +106,6 @@ export interface OrderOptions {
 	 * until it is replayed or discarded.
 	 */
 	readonly afterDeadLetter?: AfterDeadLetter | undefined
-}
-
-/**
- * What the attempt log stores of each call of a handler, and for how long. It is the option `attemptLog` of a
- * relay or a destination.
- */
-export interface AttemptLogOptions {
-	/** How long records are kept, in milliseconds. `Infinity` keeps them permanently. Default 604,800,000 (7 days). */
-	readonly keepForMs?: number | undefined
-	/** How many characters of a response are stored, at most 100,000. 0 stores none. Default 1,000. */
-	readonly maxResponseChars?: number | undefined
-	/**
-	 * Replaces the excerpt of a response before it is stored. A secret may be cut off at its end. If it throws,
-	 * no excerpt is stored. Default: the excerpt is stored as it is.
-	 */
-	readonly redact?: ((response: string) => string) | undefined
 }
 
 /** Options of one destination. The defaults are the relay's. */

@@ -1,48 +1,18 @@
 /**
- * The records of an attempt log: what each call of a handler resulted in. A record is written with the
- * settlement of its message, so it costs no transaction of its own; a lost lease has no settlement, and its
- * record is written separately.
+ * Writes the records of an attempt log. A record is written with the settlement of its message, so it costs no
+ * transaction of its own; a lost lease has no settlement, and its record is written separately.
  */
-import { errorName, messageForEvents, responseOf } from '../message/stored-error.ts'
 import type { AttemptOutcome, NewAttempt, Settlement } from '../store/rows.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import { type Delivery, RelayStoppedError } from './delivery.ts'
+import type { Delivery } from './delivery.ts'
 import { nextTick } from './event-loop-yield.ts'
+import { RelayStoppedError } from './handler-signal.ts'
 import type { RelayContext } from './relay-context.ts'
-
-/** Returns the record of the attempt, which ends now. */
-function toAttempt(
-	{ row, error }: Delivery,
-	log: AttemptLog,
-	outcome: AttemptOutcome,
-	context: RelayContext,
-): NewAttempt {
-	const { maxResponseChars, keepForMs } = log.settings
-	const durationMs = context.runtime.now() - log.startedAt
-	const hasFailed = error !== undefined && outcome !== 'sent'
-	const failed = hasFailed ? responseOf(error, maxResponseChars) : undefined
-	const { statusCode = failed?.statusCode, response = failed?.body } = log.recorder
-	return {
-		messageId: row.id,
-		destination: row.destination,
-		attempt: row.attempt,
-		relay: context.owner,
-		startedAt: Math.round(context.databaseNow() - durationMs),
-		durationMs: Math.max(0, Math.round(durationMs)),
-		outcome,
-		statusCode: statusCode ?? null,
-		errorType: hasFailed ? errorName(error) : null,
-		errorMessage: hasFailed ? messageForEvents(error) : null,
-		response: log.excerpt(response ?? ''),
-		keepForMs,
-	}
-}
 
 /** Returns the settlement with the record of its attempt, if the destination has a log and the handler was called. */
 export function withAttempt(settlement: Settlement, delivery: Delivery, context: RelayContext): Settlement {
 	const { log } = delivery
 	if (log === undefined) return settlement
-	return { ...settlement, log: toAttempt(delivery, log, outcomeOf(settlement, delivery), context) }
+	return { ...settlement, log: log.toAttempt(delivery, outcomeOf(settlement, delivery), context) }
 }
 
 function outcomeOf({ type }: Settlement, delivery: Delivery): AttemptOutcome {
@@ -62,10 +32,9 @@ export class LostAttempts {
 	}
 
 	add(delivery: Delivery): void {
-		const { log } = delivery
-		if (log === undefined) return
+		if (delivery.log === undefined) return
 		const context = this.#context
-		const count = this.#pending.push(toAttempt(delivery, log, 'lease-lost', context))
+		const count = this.#pending.push(delivery.log.toAttempt(delivery, 'lease-lost', context))
 		if (count === 1) nextTick(context.runtime, () => this.#write())
 	}
 

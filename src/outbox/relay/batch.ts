@@ -10,7 +10,8 @@ import type { BatchContext, BatchSettings } from '../destinations/batch-destinat
 import { type BatchFates, readReport } from '../destinations/batch-report.ts'
 import type { RelayEvent } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
-import { type Delivery, deliveryInfo, HandlerSignal, type SharedCall } from './delivery.ts'
+import { type Delivery, deliveryInfo, type SharedCall } from './delivery.ts'
+import { HandlerSignal } from './handler-signal.ts'
 
 export class Batch extends HandlerSignal implements SharedCall {
 	before: TimeoutEntry | undefined
@@ -35,7 +36,7 @@ export class Batch extends HandlerSignal implements SharedCall {
 		return this.deliveries.every(({ isSettled }) => isSettled)
 	}
 
-	/** Aborts one message. The call goes on for the others, and is aborted with the last one. */
+	/** The call goes on for the others, and is aborted with the last one. */
 	abortOne(delivery: Delivery, reason: unknown): void {
 		this.#aborted.add(delivery)
 		if (this.#aborted.size === this.deliveries.length) this.abort(reason)

@@ -4,8 +4,6 @@
  * the handler reads it.
  */
 import { permanent } from '../../core/classify/permanent.ts'
-import { safeGet } from '../../core/classify/safe-get.ts'
-import { TimeoutError, YaokiError } from '../../core/errors/errors.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { DeliveryInfo } from '../../core/observe/observer.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
@@ -14,66 +12,11 @@ import type { RelayEvent, ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 import type { AttemptLog } from './attempt-log.ts'
+import { HandlerSignal } from './handler-signal.ts'
 
-/**
- * The lease of a message expired while its handler ran: another relay may be sending the message. It is
- * `signal.reason` in the handler. End the handler; receivers must detect duplicates by the id of the message.
- */
-export class OutboxLeaseLostError extends YaokiError {
-	override readonly name = 'OutboxLeaseLostError'
-	readonly messageId: string
-
-	constructor(messageId: string) {
-		const text = `delivery aborted: the lease of message ${messageId} expired, and another relay may be sending it`
-		super('YAOKI_OUTBOX_LEASE_LOST', text)
-		this.messageId = messageId
-	}
-}
-
-/**
- * The relay stopped before a delivery had finished; the message will be sent again. It is `signal.reason` in
- * the handler, and `relay.start()` rejects with it if `stop()` interrupts the start.
- */
-export class RelayStoppedError extends YaokiError {
-	override readonly name = 'RelayStoppedError'
-
-	constructor() {
-		super('YAOKI_RELAY_STOPPED', 'delivery aborted: the relay is shutting down')
-	}
-}
-
-/** The AbortSignal of a handler, created when the handler reads it. */
-export class HandlerSignal {
-	#controller: AbortController | undefined
-	#abortReason: unknown
-
-	get signal(): AbortSignal {
-		this.#controller ??= new AbortController()
-		if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
-		return this.#controller.signal
-	}
-
-	abort(reason: unknown): void {
-		this.#abortReason ??= reason
-		this.#controller?.abort(this.#abortReason)
-	}
-
-	get isTimedOut(): boolean {
-		return this.#abortReason instanceof TimeoutError
-	}
-
-	/** Returns true if the handler failed because the relay aborted it while stopping. */
-	isStoppedBy(error: unknown): boolean {
-		const reason = this.#abortReason
-		if (!(reason instanceof RelayStoppedError)) return false
-		return error === reason || safeGet(error, 'cause') === reason || safeGet(error, 'name') === 'AbortError'
-	}
-}
-
-/** A call with several messages, as each of them sees it: it has the timeout and the signal. */
-export interface SharedCall extends TimeoutEntry {
-	readonly isTimedOut: boolean
-	isStoppedBy(error: unknown): boolean
+/** A call that a delivery shares with other messages. */
+export interface SharedCall extends TimeoutEntry, Pick<HandlerSignal, 'isTimedOut' | 'isStoppedBy'> {
+	/** Aborts one message of the call. */
 	abortOne(delivery: Delivery, reason: unknown): void
 }
 
@@ -100,7 +43,7 @@ export class Delivery extends HandlerSignal implements TimeoutEntry {
 	error: unknown
 	/** Set when the handler is called, if the destination has an attempt log. */
 	log: AttemptLog | undefined
-	/** The call of a batch handler that it is a part of. */
+	/** The call that it shares with other messages. It has the timeout and the signal. */
 	batch: SharedCall | undefined
 	/** Equal for the messages of a divided batch that are sent together again. */
 	division: object | undefined

@@ -16,14 +16,7 @@ import type { Settlement } from '../store/rows.ts'
 import { AttemptLog } from './attempt-log.ts'
 import { LostAttempts } from './attempt-records.ts'
 import { Batch, collectBatch, invokeBatch } from './batch.ts'
-import {
-	claimRef,
-	type Delivery,
-	invokeHandler,
-	OutboxLeaseLostError,
-	RelayStoppedError,
-	toMessage,
-} from './delivery.ts'
+import { claimRef, type Delivery, invokeHandler, toMessage } from './delivery.ts'
 import type { DestinationState, DestinationStates } from './destination-state.ts'
 import {
 	classifyFailure,
@@ -34,6 +27,7 @@ import {
 	isLastRetry,
 	isPermanent,
 } from './failure-decision.ts'
+import { OutboxLeaseLostError, RelayStoppedError } from './handler-signal.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 import type { SharedBreaker } from './shared-breaker.ts'

@@ -17,9 +17,13 @@ import {
 import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import {
+	type AttemptLogOptions,
+	type AttemptLogSettings,
+	readAttemptLog,
+} from '../destinations/attempt-log-options.ts'
 import { type BatchSettings, batchOf } from '../destinations/batch-destination.ts'
 import type {
-	AttemptLogOptions,
 	Destination,
 	DestinationOptions,
 	MessageHandler,
@@ -31,7 +35,6 @@ import type {
 import { DESTINATION_SCHEMA } from '../destinations/destination-schema.ts'
 import type { RelayListener } from '../events/relay-events.ts'
 import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
-import { type AttemptLogSettings, readAttemptLog } from './attempt-log.ts'
 import { DEFAULT_MAX_RETRY_AFTER_MS, DEFAULT_TIMEOUT_MS } from './defaults.ts'
 
 /** Options of `new Relay`, beside `destinations`. */

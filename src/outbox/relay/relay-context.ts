@@ -13,7 +13,7 @@ import type { RelayEvent, StoreErrorEvent } from '../events/relay-events.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimResult, ClaimTarget } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
-import { RelayStoppedError } from './delivery.ts'
+import { RelayStoppedError } from './handler-signal.ts'
 import type { RelaySettings } from './options.ts'
 
 /** Longer than a store waits for locks, so that an operation is not repeated while it runs. */

@@ -45,7 +45,7 @@ describe.skipIf(!hasBash)('completion bash', () => {
 		[['out'], ['outbox']],
 		[
 			['outbox', 're'],
-			['retry', 'replay', 'resume'],
+			['retry', 'resend', 'replay', 'resume'],
 		],
 		[['schedule', '--jitter', 'p'], ['proportional']],
 		// Bash splits words at "=".
