@@ -38,6 +38,9 @@ export const isCancelledStatement = (error: unknown): boolean => sqlState(error)
 export const isSerializationFailure = (error: unknown): boolean =>
 	['40001', '40P01'].includes(sqlState(error))
 
+/** Returns true if an earlier statement of the transaction has failed: every statement until its ROLLBACK does. */
+export const isFailedTransaction = (error: unknown): boolean => sqlState(error) === '25P02'
+
 /** Returns true if a prepared statement does not exist. */
 export const isMissingStatement = (error: unknown): boolean => sqlState(error) === '26000'
 

@@ -4,8 +4,20 @@ import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import pg from 'pg'
 import postgres from 'postgres'
 import { drizzleTx } from 'yaoki/outbox'
-import type { Orm } from './support/orm.ts'
+import type { OpenTransaction, Orm } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
+
+type Tx = Parameters<typeof drizzleTx>[0] & {
+	execute(query: ReturnType<typeof sql.raw>): PromiseLike<unknown>
+	transaction<T>(work: (nested: Tx) => Promise<T>): Promise<T>
+}
+
+const openOn = (tx: Tx): OpenTransaction => ({
+	own: tx,
+	tx: () => drizzleTx(tx),
+	run: async (text) => tx.execute(sql.raw(text)),
+	nested: (work) => tx.transaction((nested) => work(openOn(nested))),
+})
 
 const nodePostgres: Orm = {
 	name: 'Drizzle with node-postgres',
@@ -14,10 +26,7 @@ const nodePostgres: Orm = {
 		const pool = new pg.Pool({ connectionString: url, max: 4 })
 		const db = drizzle(pool)
 		return {
-			transaction: (work) =>
-				db.transaction((tx) =>
-					work({ own: tx, tx: () => drizzleTx(tx), run: async (text) => tx.execute(sql.raw(text)) }),
-				),
+			transaction: (work) => db.transaction((tx) => work(openOn(tx))),
 			close: () => pool.end(),
 			db,
 		}
@@ -32,10 +41,7 @@ const postgresJs: Orm = {
 		const client = postgres(url, { max: 4 })
 		const db = drizzlePostgresJs(client)
 		return {
-			transaction: (work) =>
-				db.transaction((tx) =>
-					work({ own: tx, tx: () => drizzleTx(tx), run: async (text) => tx.execute(sql.raw(text)) }),
-				),
+			transaction: (work) => db.transaction((tx) => work(openOn(tx))),
 			close: () => client.end(),
 			db,
 		}

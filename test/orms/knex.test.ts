@@ -1,6 +1,14 @@
-import createKnex from 'knex'
+import createKnex, { type Knex } from 'knex'
 import { knexTx } from 'yaoki/outbox'
+import type { OpenTransaction } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
+
+const openOn = (trx: Knex.Transaction): OpenTransaction => ({
+	own: trx,
+	tx: () => knexTx(trx),
+	run: (text) => trx.raw(text),
+	nested: (work) => trx.transaction((nested) => work(openOn(nested))),
+})
 
 describeOrm({
 	name: 'Knex',
@@ -8,8 +16,7 @@ describeOrm({
 	open(url) {
 		const knex = createKnex({ client: 'pg', connection: url, pool: { min: 0, max: 4 } })
 		return {
-			transaction: (work) =>
-				knex.transaction((trx) => work({ own: trx, tx: () => knexTx(trx), run: (text) => trx.raw(text) })),
+			transaction: (work) => knex.transaction((trx) => work(openOn(trx))),
 			close: () => knex.destroy(),
 			knex,
 		}

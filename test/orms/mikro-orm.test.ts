@@ -1,5 +1,6 @@
-import { EntitySchema, MikroORM } from '@mikro-orm/postgresql'
+import { EntitySchema, MikroORM, type SqlEntityManager } from '@mikro-orm/postgresql'
 import { mikroOrmTx } from 'yaoki/outbox'
+import type { OpenTransaction } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
 
 const Order = new EntitySchema<{ id: number; total: number }>({
@@ -8,18 +9,20 @@ const Order = new EntitySchema<{ id: number; total: number }>({
 	properties: { id: { type: 'number', primary: true }, total: { type: 'number' } },
 })
 
+const openOn = (em: SqlEntityManager): OpenTransaction => ({
+	own: em,
+	tx: () => mikroOrmTx(em),
+	run: (text) => em.execute(text),
+	nested: (work) => em.transactional((nested) => work(openOn(nested))),
+})
+
 describeOrm({
 	name: 'MikroORM',
 	function: 'mikroOrmTx',
 	async open(url) {
 		const orm = await MikroORM.init({ clientUrl: url, entities: [Order], pool: { min: 0, max: 4 } })
 		return {
-			transaction: (work) =>
-				orm.em
-					.fork()
-					.transactional((em) =>
-						work({ own: em, tx: () => mikroOrmTx(em), run: (text) => em.execute(text) }),
-					),
+			transaction: (work) => orm.em.fork().transactional((em) => work(openOn(em))),
 			close: () => orm.close(),
 			orm,
 		}

@@ -1,6 +1,20 @@
 import postgres from 'postgres'
 import { postgresJsTx } from 'yaoki/outbox'
+import type { OpenTransaction } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
+
+const openOn = (sql: postgres.TransactionSql): OpenTransaction => ({
+	own: sql,
+	tx: () => postgresJsTx(sql),
+	run: (text) => sql.unsafe(text),
+	nested: async (work) => {
+		const results: Awaited<ReturnType<typeof work>>[] = []
+		await sql.savepoint(async (nested) => {
+			results.push(await work(openOn(nested)))
+		})
+		return results[0] as (typeof results)[number]
+	},
+})
 
 describeOrm({
 	name: 'postgres.js',
@@ -11,7 +25,7 @@ describeOrm({
 			transaction: async (work) => {
 				const results: Awaited<ReturnType<typeof work>>[] = []
 				await client.begin(async (sql) => {
-					results.push(await work({ own: sql, tx: () => postgresJsTx(sql), run: (text) => sql.unsafe(text) }))
+					results.push(await work(openOn(sql)))
 				})
 				return results[0] as (typeof results)[number]
 			},

@@ -1,6 +1,6 @@
-import { Sequelize } from 'sequelize'
+import { Sequelize, type Transaction } from 'sequelize'
 import { sequelizeTx } from 'yaoki/outbox'
-import type { Orm } from './support/orm.ts'
+import type { OpenTransaction, Orm } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
 
 const sequelizeOrm = (name: string, own: (sequelize: Sequelize, transaction: unknown) => unknown): Orm => ({
@@ -8,15 +8,14 @@ const sequelizeOrm = (name: string, own: (sequelize: Sequelize, transaction: unk
 	function: 'sequelizeTx',
 	open(url) {
 		const sequelize = new Sequelize(url, { logging: false, pool: { max: 4 } })
+		const openOn = (transaction: Transaction): OpenTransaction => ({
+			own: own(sequelize, transaction),
+			tx: () => sequelizeTx(transaction),
+			run: (text) => sequelize.query(text, { transaction }),
+			nested: (work) => sequelize.transaction({ transaction }, (nested) => work(openOn(nested))),
+		})
 		return {
-			transaction: (work) =>
-				sequelize.transaction((transaction) =>
-					work({
-						own: own(sequelize, transaction),
-						tx: () => sequelizeTx(transaction),
-						run: (text) => sequelize.query(text, { transaction }),
-					}),
-				),
+			transaction: (work) => sequelize.transaction((transaction) => work(openOn(transaction))),
 			close: () => sequelize.close(),
 			sequelize,
 		}

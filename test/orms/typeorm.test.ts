@@ -1,11 +1,18 @@
 import 'reflect-metadata'
-import { DataSource } from 'typeorm'
+import { DataSource, type EntityManager } from 'typeorm'
 import { typeormTx } from 'yaoki/outbox'
-import type { Orm } from './support/orm.ts'
+import type { OpenTransaction, Orm } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
 
 const open = (url: string) =>
 	new DataSource({ type: 'postgres', url, entities: [], poolSize: 4 }).initialize()
+
+const openOn = (manager: EntityManager): OpenTransaction => ({
+	own: manager,
+	tx: () => typeormTx(manager),
+	run: (text) => manager.query(text),
+	nested: (work) => manager.transaction((nested) => work(openOn(nested))),
+})
 
 const manager: Orm = {
 	name: 'TypeORM',
@@ -14,10 +21,7 @@ const manager: Orm = {
 	async open(url) {
 		const source = await open(url)
 		return {
-			transaction: (work) =>
-				source.transaction((manager) =>
-					work({ own: manager, tx: () => typeormTx(manager), run: (text) => manager.query(text) }),
-				),
+			transaction: (work) => source.transaction((manager) => work(openOn(manager))),
 			close: () => source.destroy(),
 			source,
 		}

@@ -56,8 +56,8 @@ const SCHEMA: OptionSchema = {
 	...COMMON_SCHEMA,
 }
 
-/** Marks the `deliver` function of a batch destination. */
-const BATCH: unique symbol = Symbol('yaoki.batch')
+/** Marks the `deliver` function of a batch destination, also for a relay of another copy of the package. */
+const BATCH: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.batch')
 
 /**
  * Creates a destination of a `Relay` that gets several messages in one call, as many as are due, and reports

@@ -3,6 +3,7 @@ import type { BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classifier } from '../../core/classify/classification.ts'
+import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { Hook } from '../../core/options/hooks.ts'
 import type { HttpStatusError } from '../../http/request/status-error.ts'
@@ -171,6 +172,8 @@ export interface Destination<M extends Message = Message> extends DestinationOpt
  */
 export type DestinationOf<M extends Message> = DestinationOptions & { readonly deliver: MessageHandler<M> }
 
+const IN_PROGRESS = 'YAOKI_OUTBOX_IN_PROGRESS'
+
 /**
  * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with
  * Retry-After. Unlike other 409s it is transient. It has no `cause`, because the status of the cause would be
@@ -182,7 +185,11 @@ export class OutboxInProgressError extends YaokiError {
 
 	constructor({ statusCode, retryAfterMs }: HttpStatusError) {
 		const text = `the receiver is still processing an earlier attempt (HTTP ${statusCode})`
-		super('YAOKI_OUTBOX_IN_PROGRESS', text)
+		super(IN_PROGRESS, text)
 		this.retryAfterMs = retryAfterMs
 	}
 }
+
+/** Compares the code: `instanceof` throws for some proxies, and does not know errors of another copy of the package. */
+export const isOutboxInProgress = (error: unknown): error is OutboxInProgressError =>
+	safeGet(error, 'code') === IN_PROGRESS

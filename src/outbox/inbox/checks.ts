@@ -37,20 +37,23 @@ export function checkTransaction(store: InboxStore, options: unknown): Queryable
 			'inbox.once was called without tx. Pass the client that has your transaction: inbox.once(messageId, { tx: client }, fn)',
 		)
 	const isObject = (typeof tx === 'object' || typeof tx === 'function') && tx !== null
-	if (!isObject || !store.accepts(tx)) {
-		const orm = recognizeOrm(tx, 'yaoki/outbox', store.kind)
-		const got = isOrmTransaction(tx) ? tx.description : show(tx)
-		const problem = orm
-			? `got ${got} of ${orm.name}. Pass ${orm.pass}`
-			: `expected ${EXPECTED[store.kind]}, got ${got}`
-		const text = `Invalid tx for an inbox with the store ${store.kind}: ${problem}`
-		throw new InboxTransactionError('wrong-database', text)
-	}
+	if (!isObject || !store.accepts(tx)) throw wrongDatabase(store.kind, tx)
 	if (isPool(tx) && transactionState(tx) === 'none')
 		throw outside(
 			'tx is a pool, which has no transaction because each query may use another connection. Pass one client of it: const client = await pool.connect()',
 		)
 	return tx
+}
+
+/** Names the function for an object of an ORM. */
+export function wrongDatabase(kind: InboxStore['kind'], tx: unknown, cause?: unknown): InboxTransactionError {
+	const orm = recognizeOrm(tx, 'yaoki/outbox', kind)
+	const got = isOrmTransaction(tx) ? tx.description : show(tx)
+	const problem = orm
+		? `got ${got} of ${orm.name}. Pass ${orm.pass}`
+		: `expected ${EXPECTED[kind]}, got ${got}`
+	const text = `Invalid tx for an inbox with the store ${kind}: ${problem}`
+	return new InboxTransactionError('wrong-database', text, cause === undefined ? undefined : { cause })
 }
 
 const outside = (text: string): InboxTransactionError =>

@@ -63,8 +63,8 @@ export class InboxTransactionError extends YaokiError {
 	override readonly name = 'InboxTransactionError'
 	readonly reason: 'outside-transaction' | 'wrong-database' | 'ended' | 'failed'
 
-	constructor(reason: InboxTransactionError['reason'], message: string) {
-		super('YAOKI_INBOX_TRANSACTION', message)
+	constructor(reason: InboxTransactionError['reason'], message: string, options?: ErrorOptions) {
+		super('YAOKI_INBOX_TRANSACTION', message, options)
 		this.reason = reason
 	}
 }

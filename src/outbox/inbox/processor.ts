@@ -10,7 +10,9 @@
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
-import { isSqlClient, type Queryable } from '../../sql/clients.ts'
+import { isSqlClient, type Queryable, type SqlClient } from '../../sql/clients.ts'
+import { isTransactionClosed } from '../../sql/orms/orm-transaction.ts'
+import { isFailedTransaction } from '../../sql/postgres-errors.ts'
 import { serverStatus, transactionState, untilStateIsKnown } from '../../sql/transaction-state.ts'
 import { checkMessageId, checkTransaction } from './checks.ts'
 import { InboxConflictError, InboxStoreError, InboxTransactionError } from './errors.ts'
@@ -61,7 +63,7 @@ export class Processor {
 			if (result === 'ended') await this.#settings.store.unmark(undefined, mark)
 			if (this.#isDuplicate(result, mark)) return DUPLICATE
 			const value = await this.#run(delivery, fn)
-			if (isSqlClient(tx)) await untilStateIsKnown(tx)
+			if (isSqlClient(tx)) await this.#readState(tx)
 			this.#checkOpen(tx)
 			this.#emitProcessed(delivery)
 			return { isDuplicate: false, value }
@@ -156,11 +158,28 @@ export class Processor {
 	/** Removes the mark of a message whose function failed: a caller that catches the error may still commit. */
 	async #unmark({ tx, mark }: Delivery): Promise<void> {
 		if (serverStatus(tx) === 'E') return
-		// Without a transaction, the client may soon have one of another caller: the store uses its own connection.
-		await this.#settings.store.unmark(transactionState(tx) === 'none' ? undefined : tx, mark)
+		const { store } = this.#settings
+		try {
+			// Without a transaction, the client may soon have one of another caller: the store uses its own connection.
+			await store.unmark(transactionState(tx) === 'none' ? undefined : tx, mark)
+		} catch (error) {
+			// Some ORMs show only by this error that their transaction has ended. It may have been committed.
+			if (!isTransactionClosed(error)) throw error
+			await store.unmark(undefined, mark)
+		}
 	}
 
-	/** Costs no round trip: only clients that show their state are asked. */
+	/** Waits until the client shows its state. Only a client that never shows it is asked, for a round trip. */
+	async #readState(tx: SqlClient): Promise<void> {
+		if (serverStatus(tx) !== undefined) return untilStateIsKnown(tx)
+		try {
+			await tx.query('select 1', [])
+		} catch (error) {
+			if (isFailedTransaction(error)) throw new InboxTransactionError('failed', FAILED)
+			throw isTransactionClosed(error) ? new InboxTransactionError('ended', ENDED) : error
+		}
+	}
+
 	#checkOpen(tx: Queryable): void {
 		if (serverStatus(tx) === 'E') throw new InboxTransactionError('failed', FAILED)
 		if (transactionState(tx) === 'none') throw new InboxTransactionError('ended', ENDED)

@@ -5,7 +5,7 @@
 import type { AttemptOutcome, NewAttempt, Settlement } from '../store/rows.ts'
 import type { Delivery } from './delivery.ts'
 import { nextTick } from './event-loop-yield.ts'
-import { RelayStoppedError } from './handler-signal.ts'
+import { isRelayStopped } from './handler-signal.ts'
 import type { RelayContext } from './relay-context.ts'
 
 /** Returns the settlement with the record of its attempt, if the destination has a log and the handler was called. */
@@ -18,7 +18,7 @@ export function withAttempt(settlement: Settlement, delivery: Delivery, context:
 function outcomeOf({ type }: Settlement, delivery: Delivery): AttemptOutcome {
 	if (type === 'release') return delivery.releaseReason === 'in-progress' ? 'in-progress' : 'paused'
 	if (type !== 'retry') return type
-	if (delivery.error instanceof RelayStoppedError) return 'stopped'
+	if (isRelayStopped(delivery.error)) return 'stopped'
 	return delivery.isTimedOut ? 'timed-out' : 'retry'
 }
 

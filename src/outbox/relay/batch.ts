@@ -120,5 +120,23 @@ export function collectBatch(
 	return deliveries
 }
 
+/**
+ * Returns the messages of a report with the failed ones spread evenly among those that were sent: they failed at
+ * the same time, and a circuit counts failures in a row.
+ */
+export function spreadFailed(
+	deliveries: readonly Delivery[],
+	hasFailed: (delivery: Delivery) => boolean,
+): readonly Delivery[] {
+	const failed = deliveries.filter(hasFailed)
+	const sent = deliveries.filter((delivery) => !hasFailed(delivery))
+	const failedBefore = (at: number): number => Math.floor((at * failed.length) / deliveries.length)
+	const spread = deliveries.map((_, at) => {
+		const count = failedBefore(at)
+		return failedBefore(at + 1) > count ? failed[count] : sent[at - count]
+	})
+	return spread.filter((delivery) => delivery !== undefined)
+}
+
 const sizeOf = ({ row }: Delivery, maxBytes: number): number =>
 	maxBytes === Infinity ? 0 : Buffer.byteLength(row.payload)

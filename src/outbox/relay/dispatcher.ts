@@ -8,14 +8,14 @@ import { addRetryAfterJitter } from '../../core/retry/decision.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
 import type { BatchSettings } from '../destinations/batch-destination.ts'
 import type { BatchFates } from '../destinations/batch-report.ts'
-import { OutboxInProgressError } from '../destinations/destination.ts'
+import { isOutboxInProgress } from '../destinations/destination.ts'
 import type { DeadLetterCause, Message } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
 import { AttemptLog } from './attempt-log.ts'
 import { LostAttempts } from './attempt-records.ts'
-import { Batch, collectBatch, invokeBatch } from './batch.ts'
+import { Batch, collectBatch, invokeBatch, spreadFailed } from './batch.ts'
 import { claimRef, type Delivery, invokeHandler, toMessage } from './delivery.ts'
 import type { DestinationState, DestinationStates } from './destination-state.ts'
 import {
@@ -304,25 +304,42 @@ export class Dispatcher {
 		)
 	}
 
-	#onReport(state: DestinationState, { deliveries, startedAt }: Batch, fates: BatchFates, now: number): void {
-		const { errors, foreignIds } = fates
+	#onReport(state: DestinationState, batch: Batch, { errors, foreignIds }: BatchFates, now: number): void {
+		const { deliveries, generation, startedAt } = batch
 		if (foreignIds.length > 0) state.warnOfForeignId(foreignIds[0])
+		const durationMs = now - (startedAt ?? now)
+		if (errors.size === 0) {
+			// Like a call that fails as a whole, it counts once for the circuit.
+			const sent = deliveries.filter((delivery) => this.#settleSent(state, delivery, durationMs))
+			if (sent.length > 0) this.#recordSuccess(state, generation, now, durationMs)
+			return
+		}
 		const isAccepting = errors.size < deliveries.length
-		for (const delivery of deliveries) {
+		for (const delivery of spreadFailed(deliveries, ({ row }) => errors.has(row.id))) {
 			const { id } = delivery.row
 			if (errors.has(id)) this.#onFailure(state, [delivery], errors.get(id), { isAccepting, now })
-			else this.#onSuccess(state, delivery, now, now - (startedAt ?? now))
+			else this.#onSuccess(state, delivery, now, durationMs)
 		}
 	}
 
 	#onSuccess(state: DestinationState, delivery: Delivery, now: number, durationMs: number): void {
-		if (delivery.isSettled) return
+		if (this.#settleSent(state, delivery, durationMs))
+			this.#recordSuccess(state, delivery.generation, now, durationMs)
+	}
+
+	/** Returns false if its result was decided before. */
+	#settleSent(state: DestinationState, delivery: Delivery, durationMs: number): boolean {
+		if (delivery.isSettled) return false
 		state.settings.retry.budget?.recordOutcome(true)
 		const { id, attempt, claimedAt, sequence } = delivery.row
 		const sent: Settlement = { type: 'sent', id, attempt, claimedAt, sequence }
 		this.#parts.settler.settle(state, delivery, sent, durationMs)
 		state.breaker.recordSent()
-		this.#parts.breaker.apply(state, state.breaker.recordSuccess(delivery.generation, now, durationMs))
+		return true
+	}
+
+	#recordSuccess(state: DestinationState, generation: number, now: number, durationMs: number): void {
+		this.#parts.breaker.apply(state, state.breaker.recordSuccess(generation, now, durationMs))
 	}
 
 	/**
@@ -348,13 +365,13 @@ export class Dispatcher {
 		const { maxRetryAfterMs } = settings
 		const durationMs = now - (first.startedAt ?? now)
 		// The destination works, and the message is on its way: it neither fails nor uses an attempt.
-		if (error instanceof OutboxInProgressError) {
+		if (isOutboxInProgress(error)) {
 			const askedMs = Math.max(MIN_IN_PROGRESS_MS, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
 			for (const delivery of deliveries) {
 				const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))
 				this.#parts.settler.release(state, delivery, 'in-progress', inMs)
 			}
-			this.#parts.breaker.apply(state, state.breaker.recordSuccess(first.generation, now, durationMs))
+			this.#recordSuccess(state, first.generation, now, durationMs)
 			return
 		}
 		const classification = classifyFailure(state.settings, error)
@@ -368,8 +385,8 @@ export class Dispatcher {
 		})
 		const worst = decided.find(({ settlement }) => isPermanent(settlement)) ?? decided[0]
 		const fault = worst && findDestinationFault(state.settings, error, classification, worst.settlement)
-		// What a destination rejects among others, or in a batch, is the fault of a message.
-		const isMessageFault = fault === 'rejected' && (canDivide || isAccepting)
+		// What a destination rejects beside messages that it accepts, or in a batch, is the fault of a message.
+		const isMessageFault = isAccepting || (canDivide && fault === 'rejected')
 		if (fault && !isMessageFault && this.#keepQueued(state, deliveries, fault)) return
 		// No message becomes a dead letter for the failure of another one.
 		const isDivided = ({ settlement }: Decided) => canDivide && settlement.type === 'dead'

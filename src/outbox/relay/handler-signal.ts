@@ -17,6 +17,8 @@ export class OutboxLeaseLostError extends YaokiError {
 	}
 }
 
+const RELAY_STOPPED = 'YAOKI_RELAY_STOPPED'
+
 /**
  * The relay stopped before a delivery had finished; the message will be sent again. It is `signal.reason` in
  * the handler, and `relay.start()` rejects with it if `stop()` interrupts the start.
@@ -25,9 +27,12 @@ export class RelayStoppedError extends YaokiError {
 	override readonly name = 'RelayStoppedError'
 
 	constructor() {
-		super('YAOKI_RELAY_STOPPED', 'delivery aborted: the relay is shutting down')
+		super(RELAY_STOPPED, 'delivery aborted: the relay is shutting down')
 	}
 }
+
+/** Compares the code, because `instanceof` throws for some proxies that a handler may throw. */
+export const isRelayStopped = (error: unknown): boolean => safeGet(error, 'code') === RELAY_STOPPED
 
 /** The AbortSignal of a handler, created when the handler reads it. */
 export class HandlerSignal {

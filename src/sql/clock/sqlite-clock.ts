@@ -57,6 +57,15 @@ export class SqliteClock {
 	}
 
 	/**
+	 * Returns the time for a row that the user's connection writes. Read from the database, because the time that
+	 * another process has used may be ahead of this machine's clock.
+	 */
+	readNow(connection: SqliteConnection): number {
+		const row = readRow(connection, this.#read)
+		return this.#step(row && toMark(row)).time
+	}
+
+	/**
 	 * Runs `work` in a transaction that is open, with one time for all of it. Returns a function that must be
 	 * called after the commit: a jump that was rolled back has to be recorded again.
 	 */

@@ -6,7 +6,7 @@
  * Rejected: accepting each ORM's object in the stores. Every store would know every ORM, and an object with a
  * method `query` of another meaning, such as `sequelize.query(sql, options)`, would fail in the database.
  */
-import { safeMessage } from '../../core/classify/safe-get.ts'
+import { safeGet, safeMessage } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { SqlClient } from '../clients.ts'
@@ -32,6 +32,8 @@ export interface OrmTransactionParts {
 }
 
 export class OrmTransaction {
+	/** Of two copies of the package, such as CommonJS and ESM, each knows the objects of the other by it. */
+	readonly '~ormTransaction' = true
 	/** True if only PostgreSQL knows for sure that a statement runs in a transaction. */
 	readonly mustAsk: boolean
 	readonly #parts: OrmTransactionParts
@@ -67,7 +69,7 @@ export class OrmTransaction {
 	}
 }
 
-export const isOrmTransaction = (tx: unknown): tx is OrmTransaction => tx instanceof OrmTransaction
+export const isOrmTransaction = (tx: unknown): tx is OrmTransaction => safeGet(tx, '~ormTransaction') === true
 
 /**
  * Returns whether a transaction is open on `tx`; undefined if the statement has to ask PostgreSQL. What an ORM shows
@@ -80,8 +82,7 @@ export function isCertainlyOpen(tx: SqlClient): boolean | undefined {
 
 const CLOSED = 'YAOKI_TRANSACTION_CLOSED'
 
-export const isTransactionClosed = (error: unknown): error is YaokiError =>
-	error instanceof YaokiError && error.code === CLOSED
+export const isTransactionClosed = (error: unknown): error is YaokiError => safeGet(error, 'code') === CLOSED
 
 export function transactionClosedError(orm: string, cause?: unknown): YaokiError {
 	const reason = cause === undefined ? '' : ` (${safeMessage(cause)})`

@@ -9,6 +9,8 @@ export interface OpenTransaction {
 	tx(): Queryable
 	/** Runs a statement as the user would. */
 	run(sql: string): PromiseLike<unknown>
+	/** Runs `work` in a nested transaction, which is a savepoint. Undefined if the ORM has none. */
+	nested?<T>(work: (open: OpenTransaction) => Promise<T>): Promise<T>
 }
 
 export interface OrmDatabase {

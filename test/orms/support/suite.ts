@@ -2,7 +2,16 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type IdempotencyRunContext, idempotency, postgresIdempotencyStore } from 'yaoki/idempotency'
-import { Outbox, type OutboxOptions, postgresOutboxStore, Relay, sqliteOutboxStore } from 'yaoki/outbox'
+import {
+	Inbox,
+	type InboxOptions,
+	Outbox,
+	type OutboxOptions,
+	postgresInboxStore,
+	postgresOutboxStore,
+	Relay,
+	sqliteOutboxStore,
+} from 'yaoki/outbox'
 import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import type { OpenTransaction, Orm, OrmDatabase } from './orm.ts'
 
@@ -25,6 +34,7 @@ export function describeOrm(orm: Orm): void {
 		let database: OrmDatabase
 		let store: ReturnType<typeof postgresOutboxStore>
 		let keys: ReturnType<typeof postgresIdempotencyStore>
+		let marks: ReturnType<typeof postgresInboxStore>
 		let orders = 0
 
 		beforeAll(async () => {
@@ -34,6 +44,8 @@ export function describeOrm(orm: Orm): void {
 			keys = postgresIdempotencyStore({ client: pool })
 			await new Outbox({ store }).migrate()
 			await keys.migrate()
+			marks = postgresInboxStore({ client: pool })
+			await marks.migrate()
 			await pool.query('create table orders (id int primary key, total int not null)')
 			await pool.query('create table samples (id int, bytes bytea, big bigint, doc jsonb, texts text)')
 			database = await orm.open(server.url)
@@ -45,7 +57,7 @@ export function describeOrm(orm: Orm): void {
 			await server?.[Symbol.asyncDispose]()
 		})
 		beforeEach(async () => {
-			await pool.query('truncate orders, samples, yaoki.outbox, yaoki.outbox_dedupe')
+			await pool.query('truncate orders, samples, yaoki.outbox, yaoki.outbox_dedupe, yaoki.inbox')
 		})
 
 		const outboxWith = (options: Partial<OutboxOptions> = {}) => {
@@ -127,7 +139,9 @@ export function describeOrm(orm: Orm): void {
 				// The first with the client as it was used, the other as if the function were called too late.
 				for (const tx of [() => used ?? ended?.tx(), () => ended?.tx()]) {
 					const error = await failure(Promise.resolve().then(() => outbox.enqueue(MESSAGE, { tx: tx() })))
-					expect(error).toMatchObject({ code: expect.stringMatching(/^YAOKI_(OUTBOX_TRANSACTION|INVALID_ARGUMENT)$/) })
+					expect(error).toMatchObject({
+						code: expect.stringMatching(/^YAOKI_(OUTBOX_TRANSACTION|INVALID_ARGUMENT)$/),
+					})
 				}
 				expect(await count('yaoki.outbox')).toBe(0)
 				expect(warnings).toEqual([])
@@ -176,9 +190,7 @@ export function describeOrm(orm: Orm): void {
 			const sqlite = sqliteOutboxStore(':memory:')
 			const outbox = new Outbox({ store: sqlite })
 			await outbox.migrate()
-			const error = await failure(
-				database.transaction((open) => outbox.enqueue(MESSAGE, { tx: open.tx() })),
-			)
+			const error = await failure(database.transaction((open) => outbox.enqueue(MESSAGE, { tx: open.tx() })))
 			expect(error).toMatchObject({ code: 'YAOKI_OUTBOX_TRANSACTION', reason: 'wrong-database' })
 			expect(String(error)).toMatch(/the store sqlite: .*got a transaction of .* on PostgreSQL/)
 			await outbox.close()
@@ -251,6 +263,116 @@ export function describeOrm(orm: Orm): void {
 			const late = engine.run(`late-${orm.name}`, 1, complete, CALLER)
 			expect(await failure(late)).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_NO_TRANSACTION' })
 			await engine.close()
+		})
+
+		describe.each(['wait', 'reject'] as const)('an inbox with onConflict %s', (onConflict) => {
+			const inboxWith = (options: Partial<InboxOptions> = {}) =>
+				new Inbox({ store: marks, purgeEveryMs: 0, onConflict, ...options })
+
+			test('commits mark and effect together, and a second delivery is a duplicate', async () => {
+				const inbox = inboxWith()
+				const deliver = () =>
+					database.transaction((open) => inbox.once('a', { tx: open.tx() }, () => insertOrder(open)))
+				expect(await deliver()).toMatchObject({ isDuplicate: false })
+				expect(await deliver()).toEqual({ isDuplicate: true })
+				expect(await count('orders')).toBe(1)
+				expect(await count('yaoki.inbox')).toBe(1)
+			})
+
+			test('leaves neither mark nor effect after a rollback', async () => {
+				const inbox = inboxWith()
+				const rolledBack = database.transaction(async (open) => {
+					await inbox.once('a', { tx: open.tx() }, () => insertOrder(open))
+					throw ROLLBACK
+				})
+				expect(await failure(rolledBack)).toBe(ROLLBACK)
+				expect(await count('orders')).toBe(0)
+				expect(await count('yaoki.inbox')).toBe(0)
+			})
+
+			test('leaves no mark if its function fails and the transaction is committed', async () => {
+				const inbox = inboxWith()
+				await database.transaction(async (open) => {
+					await insertOrder(open)
+					const failing = inbox.once('a', { tx: open.tx() }, () => Promise.reject(ROLLBACK))
+					expect(await failure(failing)).toBe(ROLLBACK)
+				})
+				expect(await count('orders')).toBe(1)
+				expect(await count('yaoki.inbox')).toBe(0)
+			})
+
+			test('rejects a function that hides the error of a statement, because its COMMIT would roll back', async () => {
+				const inbox = inboxWith()
+				const hiding = database.transaction((open) =>
+					inbox.once('a', { tx: open.tx() }, async () => {
+						await failure(Promise.resolve(open.run('select 1 / 0')))
+					}),
+				)
+				expect(await failure(hiding)).toMatchObject({ code: 'YAOKI_INBOX_TRANSACTION', reason: 'failed' })
+				expect(await count('yaoki.inbox')).toBe(0)
+			})
+
+			test('rejects a transaction that has ended', async () => {
+				const inbox = inboxWith()
+				const tx = await database.transaction(async (open) => {
+					await insertOrder(open)
+					return open.tx()
+				})
+				const late = inbox.once('a', { tx }, () => {
+					throw new Error('ran')
+				})
+				expect(await failure(late)).toMatchObject({
+					code: 'YAOKI_INBOX_TRANSACTION',
+					reason: 'outside-transaction',
+				})
+				expect(await count('yaoki.inbox')).toBe(0)
+			})
+
+			test('rolls back the mark with a savepoint', async () => {
+				const inbox = inboxWith()
+				await database.transaction(async (open) => {
+					await insertOrder(open)
+					await open.run('savepoint one')
+					await inbox.once('a', { tx: open.tx() }, () => insertOrder(open))
+					await open.run('rollback to savepoint one')
+					await inbox.once('b', { tx: open.tx() }, () => insertOrder(open))
+				})
+				expect(await count('orders')).toBe(2)
+				const { rows } = await pool.query('select message_id from yaoki.inbox')
+				expect(rows).toEqual([{ message_id: 'b' }])
+			})
+		})
+
+		test('a nested transaction that is rolled back takes message and mark with it, and the outer one goes on', async () => {
+			const { outbox } = outboxWith({ outsideTransaction: 'reject' })
+			const inbox = new Inbox({ store: marks, purgeEveryMs: 0 })
+			const deliver = (open: OpenTransaction, id: string) =>
+				inbox.once(id, { tx: open.tx() }, async () => {
+					await insertOrder(open)
+					await outbox.enqueue(MESSAGE, { tx: open.tx() })
+				})
+			await database.transaction(async (open) => {
+				if (!open.nested) return
+				await deliver(open, 'outer')
+				const rolledBack = open.nested(async (nested) => {
+					await deliver(nested, 'nested')
+					throw ROLLBACK
+				})
+				expect(await failure(rolledBack)).toBe(ROLLBACK)
+				await open.nested((nested) => deliver(nested, 'kept'))
+				const failing = inbox.once('failing', { tx: open.tx() }, () =>
+					open.nested?.(async (nested) => {
+						await nested.run('select 1 / 0')
+					}),
+				)
+				expect(await failure(failing)).toBeInstanceOf(Error)
+				await deliver(open, 'last')
+			})
+			const { rows } = await pool.query('select message_id as id from yaoki.inbox order by id')
+			// None for an ORM without nested transactions.
+			if (rows.length > 0) expect(rows).toEqual([{ id: 'kept' }, { id: 'last' }, { id: 'outer' }])
+			expect(await count('orders')).toBe(rows.length)
+			expect(await count('yaoki.outbox')).toBe(rows.length)
 		})
 
 		test('a text with a repeated parameter, question marks, bytes, JSON and large numbers runs as it is', async () => {

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { Inbox, postgresInboxStore } from 'yaoki/outbox'
+import { Inbox, kyselyTx, postgresInboxStore } from 'yaoki/outbox'
 import { eventually } from '../../support/eventually.ts'
 import { openPostgres, type PostgresInboxDatabase } from './postgres.ts'
 import { inboxSuite, openInbox, receive } from './suite.ts'
@@ -148,7 +148,8 @@ describe('a client that hides its transaction', () => {
 			expect(await inbox.once('a', { tx: first }, () => addEffect(client, 'a'))).toMatchObject({
 				isDuplicate: false,
 			})
-			expect(first.queries).toBe(2)
+			// Two for the mark, and one after the function: whether a statement of the transaction has failed.
+			expect(first.queries).toBe(3)
 			const written = hidden(client)
 			expect(await inbox.once('a', { tx: written }, () => addEffect(client, 'a'))).toEqual({
 				isDuplicate: true,
@@ -177,6 +178,105 @@ describe('a client that hides its transaction', () => {
 		await client.query('begin')
 		const tx = { query: async () => undefined as never }
 		await expect(inbox.once('a', { tx }, () => {})).rejects.toMatchObject({ code: 'YAOKI_INBOX_STORE' })
+	})
+})
+
+describe('a transaction of an ORM that does not show its state', () => {
+	/** As Kysely does, it rejects queries after its end. */
+	const openOrm = async (client: pg.ClientBase) => {
+		let hasEnded = false
+		await client.query('begin')
+		const trx = {
+			isTransaction: true as const,
+			executeQuery: async ({ sql, parameters }: { sql: string; parameters: readonly unknown[] }) => {
+				if (hasEnded) throw new Error('Transaction is already committed')
+				return client.query(sql, [...parameters])
+			},
+		}
+		const commit = async () => {
+			hasEnded = true
+			return (await client.query('commit')).command
+		}
+		return { tx: kyselyTx(trx), commit }
+	}
+
+	test('leaves no mark if it is committed before its function fails (regression: the message was never processed again)', async () => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const { tx, commit } = await openOrm(await database.client())
+		const failure = new Error('no stock')
+		const commitAndFail = async () => {
+			await commit()
+			throw failure
+		}
+		await expect(inbox.once('a', { tx }, commitAndFail)).rejects.toBe(failure)
+		expect(await inbox.find('a')).toBeUndefined()
+	})
+
+	test('is asked by the statement if it is of another copy of the package (regression: a mark that was not awaited could be written after the COMMIT)', async () => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const client = await database.client()
+		// What the ORM shows is out of date: its transaction has ended.
+		const tx = {
+			'~ormTransaction': true,
+			mustAsk: true,
+			inTransaction: true,
+			query: (text: string, values?: unknown[]) => client.query(text, values),
+		}
+		await expect(inbox.once('a', { tx }, () => {})).rejects.toMatchObject({ reason: 'outside-transaction' })
+		expect(await inbox.find('a')).toBeUndefined()
+	})
+
+	test('is an error if it is committed before once returns', async () => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const { tx, commit } = await openOrm(await database.client())
+		await expect(inbox.once('a', { tx }, commit)).rejects.toMatchObject({ reason: 'ended' })
+	})
+
+	test('is an error if its function hides the error of a statement (regression: its COMMIT rolled back silently, and the message was acked)', async () => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const client = await database.client()
+		const { tx, commit } = await openOrm(client)
+		const hiding = async () => {
+			await client.query('select 1 / 0').catch(() => {})
+		}
+		await expect(inbox.once('a', { tx }, hiding)).rejects.toMatchObject({
+			code: 'YAOKI_INBOX_TRANSACTION',
+			reason: 'failed',
+		})
+		expect(await commit()).toBe('ROLLBACK')
+	})
+
+	test('is an error with a reason if it has ended before', async () => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const { tx, commit } = await openOrm(await database.client())
+		await commit()
+		await expect(inbox.once('a', { tx }, () => {})).rejects.toMatchObject({
+			code: 'YAOKI_INBOX_TRANSACTION',
+			reason: 'outside-transaction',
+		})
+	})
+})
+
+test('an object of an ORM whose query takes no values is an error that names the function', async () => {
+	const database = await openPostgres()
+	const { inbox } = await openInbox(database)
+	const client = await database.client()
+	await client.query('begin')
+	// As an instance of Sequelize has.
+	const tx = {
+		query: (text: string) => client.query(text),
+		getDialect: () => 'postgres',
+		getQueryInterface: () => ({}),
+	}
+	await expect(inbox.once('a', { tx }, () => {})).rejects.toMatchObject({
+		code: 'YAOKI_INBOX_TRANSACTION',
+		reason: 'wrong-database',
+		message: expect.stringContaining('sequelizeTx(transaction)'),
 	})
 })
 

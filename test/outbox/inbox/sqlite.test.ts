@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Inbox, sqliteInboxStore } from 'yaoki/outbox'
 import { virtualRuntime } from 'yaoki/testing'
+import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { BETTER_DRIVERS } from '../enqueue/better-sqlite.ts'
 import { openSqlite } from './sqlite.ts'
 import { inboxSuite, openInbox, receive } from './suite.ts'
@@ -198,4 +199,22 @@ test('marks are kept for longer when the clock of the machine jumps forward', as
 
 test.each(['', ':memory:'])('the file %j is invalid: no other connection could open it', (file) => {
 	expect(() => sqliteInboxStore(file)).toThrow(expect.objectContaining({ optionPath: 'file' }))
+})
+
+test('a new process keeps marks for the whole retention although the clock was set back (regression: they expired early, and a repeated message was processed again)', async () => {
+	const database = await openSqlite()
+	const open = (wallNow: () => number) => {
+		const store = sqliteInboxStore({ file: database.file, runtime: { ...systemRuntime, wallNow } })
+		const inbox = new Inbox({ store, retentionMs: 60_000, senderRetriesForMs: 0, purgeEveryMs: 0 })
+		onTestFinished(() => inbox.close())
+		return { store, inbox }
+	}
+	const start = Date.now()
+	const ahead = open(() => start + 3_600_000)
+	await ahead.inbox.migrate()
+	await ahead.inbox.forget('other')
+	const { store, inbox } = open(() => start)
+	await receive(database, inbox, 'a')
+	expect(await store.purge(10)).toBe(0)
+	expect(await receive(database, inbox, 'a')).toEqual({ isDuplicate: true })
 })

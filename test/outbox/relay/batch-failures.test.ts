@@ -48,6 +48,23 @@ describe('a transient failure of a whole call', () => {
 		expect(sizes().slice(0, 5)).toEqual([50, 50, 50, 50, 50])
 	})
 
+	test('has the weight of a call that succeeds (regression: half of the calls failed, and a failure rate of 2 % was counted)', async () => {
+		await using system = await setup()
+		const { destination, calls } = recordBatches()
+		const deliver = destination(
+			() => (calls.length % 2 === 0 ? Promise.reject(new HttpError(503)) : undefined),
+			{
+				circuitBreaker: { failureThreshold: Infinity, errorRateThreshold: 0.4, minimumRequests: 10 },
+			},
+		)
+		await system.relay({ jobs: deliver }, { ...OPTIONS, retry: { ...RETRY, baseDelayMs: 60_000 } })
+		for (let at = 0; at < 20; at++) {
+			await system.enqueue(50)
+			await system.clock.advance(500)
+		}
+		expect(system.eventsOf('relay_state_change')[0]).toMatchObject({ to: 'open', reason: 'circuit-open' })
+	})
+
 	test('with Retry-After pauses the destination', async () => {
 		await using system = await setup()
 		await system.enqueue(10)
@@ -381,3 +398,28 @@ test('a batch of 50 with a message that crashes its process loses only this mess
 	expect(sent.size).toBe(49)
 	expect(await system.outbox.list()).toMatchObject([{ id: killer, status: 'dead', cause: 'crashed' }])
 })
+
+test.each([
+	['throws', (error: unknown) => () => Promise.reject(error)],
+	[
+		'reports',
+		(error: unknown) => (messages: readonly Message[]) => messages.map(({ id }) => ({ id, error })),
+	],
+])(
+	'a handler that %s a revoked proxy fails its messages (regression: the rejection was unhandled and ended the process)',
+	async (_, deliver) => {
+		await using system = await setup()
+		await system.enqueue(2)
+		const { proxy, revoke } = Proxy.revocable({}, {})
+		revoke()
+		const { destination, calls } = recordBatches()
+		const failing = deliver(proxy)
+		const handler = destination((messages) => (calls.length === 1 ? failing(messages) : undefined), {
+			attemptLog: true,
+		})
+		await system.relay({ jobs: handler }, OPTIONS)
+		await system.clock.advance(10_000)
+		expect(calls.flat().toSorted()).toEqual([1, 1, 2, 2])
+		expect(system.eventsOf('relay_sent')).toHaveLength(2)
+	},
+)

@@ -277,6 +277,35 @@ describe('a report', () => {
 		expect(system.eventsOf('relay_state_change')).toMatchObject([{ to: 'open', reason: 'circuit-open' }])
 	})
 
+	test('of one message that is forbidden among others buries it (regression: it opened the circuit again and again, and was never a dead letter)', async () => {
+		await using system = await setup()
+		await system.enqueue(5)
+		const { destination } = recordBatches()
+		const deliver = destination((messages) =>
+			messages.map(({ id, payload }) => ({ id, error: payload === 2 ? new HttpError(403) : undefined })),
+		)
+		await system.relay({ jobs: deliver }, OPTIONS)
+		await system.clock.advance(1_000)
+		expect(await deadPayloads(system)).toEqual([2])
+		expect(system.eventsOf('relay_state_change')).toEqual([])
+	})
+
+	test('of failures side by side among others that were sent does not open the circuit (regression: their order looked like failures one after the other)', async () => {
+		await using system = await setup()
+		await system.enqueue(30)
+		const { destination } = recordBatches()
+		const deliver = destination((messages) =>
+			messages.map(({ id, payload, attempts }) => ({
+				id,
+				error: Number(payload) > 20 && attempts === 1 ? new HttpError(503) : undefined,
+			})),
+		)
+		await system.relay({ jobs: deliver }, OPTIONS)
+		await system.clock.advance(10_000)
+		expect(system.eventsOf('relay_state_change')).toEqual([])
+		expect(system.eventsOf('relay_sent')).toHaveLength(30)
+	})
+
 	test('with the same Retry-After for each message pauses the destination once', async () => {
 		await using system = await setup()
 		await system.enqueue(50)
@@ -348,6 +377,26 @@ test('a copy with other options keeps its batches, and its deliver sends one mes
 	await expect(original.deliver(message, context)).resolves.toBeUndefined()
 	await expect(original.deliver({ ...message, key: 'k' }, context)).rejects.toBe(failing)
 	expect(sizes()).toEqual([3, 1, 1])
+})
+
+test('a destination of another copy of the package keeps its batches (regression: it got one message per call)', async () => {
+	await using system = await setup()
+	await system.enqueue(3)
+	const { destination, sizes } = recordBatches()
+	const { deliver } = destination()
+	vi.resetModules()
+	const copy: typeof import('yaoki/outbox') = await import('yaoki/outbox')
+	expect(copy.batchDestination).not.toBe(batchDestination)
+	const relay = new copy.Relay(new copy.Outbox({ store: system.store }), {
+		destinations: { jobs: deliver },
+		runtime: system.clock,
+	})
+	await relay.start()
+	await system.clock.advance(100)
+	expect(sizes()).toEqual([3])
+	const stopped = relay.stop()
+	await system.clock.advance(100)
+	await stopped
 })
 
 test.each<[string, unknown, string]>([

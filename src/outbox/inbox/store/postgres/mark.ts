@@ -6,13 +6,16 @@
  */
 import { rowsOfClient } from '../../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../../sql/clients.ts'
-import { isCertainlyOpen } from '../../../../sql/orms/orm-transaction.ts'
+import { isCertainlyOpen, isTransactionClosed } from '../../../../sql/orms/orm-transaction.ts'
+import { recognizeOrm } from '../../../../sql/orms/recognize.ts'
+import { isWithoutValues } from '../../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
 import { inOpenTransaction, transactionSql } from '../../../../sql/transaction-question.ts'
 import { isInTransaction, untilStateIsKnown } from '../../../../sql/transaction-state.ts'
 import { MAX_TIME } from '../../../store/stored-values.ts'
-import { InboxStoreError } from '../../errors.ts'
+import { wrongDatabase } from '../../checks.ts'
+import { InboxStoreError, InboxTransactionError } from '../../errors.ts'
 import type { MarkResult, NewMark } from '../store.ts'
 import { explainInTransaction } from './schema.ts'
 
@@ -119,9 +122,19 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient): Run {
 		try {
 			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
 		} catch (error) {
+			checkTx(tx, error)
 			throw explainInTransaction(error)
 		}
 	}
+}
+
+/** Throws if the error means that `tx` cannot be used: its transaction has ended, or it only looks like a client. */
+function checkTx(tx: SqlClient, cause: unknown): void {
+	if (isTransactionClosed(cause))
+		throw new InboxTransactionError('outside-transaction', cause.message, { cause })
+	// An ORM's method `query` takes something else than values.
+	if (isWithoutValues(cause) && recognizeOrm(tx, 'yaoki/outbox', 'postgres'))
+		throw wrongDatabase('postgres', tx, cause)
 }
 
 const unreadable = (problem: string, advice: string): InboxStoreError =>

@@ -115,12 +115,14 @@ export function sqliteInboxStore(options: SqliteInboxStoreOptions | string): Inb
 			throw explain(action, error)
 		}
 	}
+	/** A mark with an earlier time than that of the database would expire before its retention is over. */
+	const markedAt = (): number => (testClock || !own.isOpen ? own.now() : clock.readNow(own))
 	/** A mark that is not committed is a conflict, because the earlier delivery may still be rolled back. */
 	const writeMark = (tx: SqliteClient, mark: NewMark): MarkResult => {
 		const key = [mark.inbox, mark.messageId]
 		openOwn()
 		const isShared = shared.isShared(tx)
-		const isMarked = markOn(tx, own.now(), mark)
+		const isMarked = markOn(tx, markedAt(), mark)
 		if (isMarked === undefined) return 'outside-transaction'
 		// The caller itself wrote a mark of this turn.
 		if (!isMarked) return turn.has(tx, key) || marks.find(mark) ? 'duplicate' : 'conflict'
