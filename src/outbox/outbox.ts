@@ -4,7 +4,7 @@ import type { Observable, Observation } from '../core/observe/observation.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
-import { type AttemptPageOptions, type AttemptRecord, listAttempts } from './diagnostics/attempts.ts'
+import { type AttemptPageOptions, listAttempts, type MessageAttempt } from './diagnostics/attempts.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { explainMessage } from './diagnostics/why.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
@@ -231,7 +231,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	 * @example
 	 * for (const { attempt, outcome, statusCode } of await outbox.attempts(id)) console.log(attempt, outcome, statusCode)
 	 */
-	attempts(id: string, options: AttemptPageOptions = {}): Promise<readonly AttemptRecord[]> {
+	attempts(id: string, options: AttemptPageOptions = {}): Promise<readonly MessageAttempt[]> {
 		return listAttempts(this.#shown, id, options)
 	}
 
