@@ -4,6 +4,7 @@ import { outboxBatches } from './outbox/batches.ts'
 import { outboxDrain } from './outbox/drain.ts'
 import { outboxEnqueue } from './outbox/enqueue.ts'
 import { outboxHeldSnapshot } from './outbox/held-snapshot.ts'
+import { outboxInbox } from './outbox/inbox.ts'
 import { outboxLatency } from './outbox/latency.ts'
 import { outboxOpenTransaction } from './outbox/open-transaction.ts'
 import { outboxOrdered } from './outbox/ordered.ts'
@@ -26,6 +27,7 @@ export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
 	'outbox-batches': () => onlyInFull(outboxBatches),
 	'outbox-drain': () => onlyInFull(outboxDrain),
 	'outbox-enqueue': () => onlyInFull(outboxEnqueue),
+	'outbox-inbox': () => onlyInFull(outboxInbox),
 	'outbox-latency': () => onlyInFull(outboxLatency),
 	'outbox-open-transaction': () => onlyInFull(outboxOpenTransaction),
 	'outbox-ordered': () => onlyInFull(outboxOrdered),

@@ -37,7 +37,12 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 		'verifyWebhook signWebhook createWebhookSecret createWebhookKeyPair WebhookVerificationError WebhookRequest',
 	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
 	'outbox-reference': 'MessageNotQueuedError MessageNotSentError',
-	relay: 'Relay httpDestination MessageHandler RelayEvent',
+	inbox:
+		'Inbox postgresInboxStore sqliteInboxStore InboxConflictError InboxSchemaError InboxStoreError InboxTransactionError',
+	relay: 'Relay MessageHandler RelayEvent',
+	'http-destination': 'httpDestination',
+	batches: 'batchDestination BatchReport',
+	orms: 'drizzleTx knexTx kyselyTx mikroOrmTx postgresJsTx prismaTx sequelizeTx typeormTx',
 	'dead-letters': 'DeadLetterNotFoundError',
 	'outbox-operations': 'redactFields',
 	'relay-crashes': 'OutboxLeaseLostError OutboxStoreError',

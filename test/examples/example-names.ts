@@ -5,13 +5,13 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import type { ChannelCredentials, Client } from '@grpc/grpc-js'
 import type { Express, RequestHandler } from 'express'
 import type { FastifyInstance } from 'fastify'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Budget, Bulkhead, CircuitBreaker, Keyed, Policy, RateLimiter, Runtime } from 'yaoki'
 import type { ResilientInterceptor, ServiceConfig } from 'yaoki/grpc'
 import type { ResilientHttpClient } from 'yaoki/http'
 import type { IdempotencyContext, IdempotencyEngine } from 'yaoki/idempotency'
 import type { IdempotencyStoreUnderTest } from 'yaoki/idempotency/testing'
-import type { Outbox, Relay } from 'yaoki/outbox'
+import type { BatchReport, Inbox, Message, Outbox, Relay } from 'yaoki/outbox'
 import type { OutboxStore } from 'yaoki/outbox/store'
 import type { OutboxStoreUnderTest } from 'yaoki/outbox/testing'
 import type { Scenario, TuneOptions, VariantStudy } from 'yaoki/sim'
@@ -107,6 +107,13 @@ export declare const store: OutboxStore
 export declare const outbox: Outbox
 export declare const relay: Relay
 export declare const OrderCreated: z.ZodType<OrderOfShop>
+export declare const inbox: Inbox
+export declare const messageId: string
+export declare const tx: PoolClient
+export declare const search: { index(messages: readonly Message[]): Promise<BatchReport> }
+export declare const sms: {
+	send(payload: unknown, options: Signalled): Promise<{ readonly status: number; readonly text: string }>
+}
 export declare const mailer: { send(payload: unknown, options: object): Promise<void> }
 export declare const billing: { charge(payload: unknown, id: string): Promise<void> }
 export declare function openMyStore(): Promise<OutboxStoreUnderTest & IdempotencyStoreUnderTest>

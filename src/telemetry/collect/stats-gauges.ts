@@ -2,7 +2,7 @@
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
-import type { InboxStats } from '../../outbox/inbox/inbox.ts'
+import type { InboxStats } from '../../outbox/inbox/inbox-stats.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 import { toStateValue } from './policy-gauges.ts'
