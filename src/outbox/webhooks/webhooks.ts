@@ -64,6 +64,12 @@ const RETRY_DELAYS_MS: readonly number[] = [
 	...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ]
 
+/**
+ * A Retry-After pauses the endpoint, which delays its messages for at least that time. It does not replace the
+ * delays above: a server that asks for a second with every response would end a message within ten seconds.
+ */
+const scheduleOnly = (): undefined => undefined
+
 /** Many endpoints share a relay, and a customer's server is often small. */
 const MAX_CONCURRENT = 8
 
@@ -189,6 +195,7 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 					maxRetries: RETRY_DELAYS_MS.length,
 					jitterStrategy: 'proportional',
 					classify: classifyDelivery,
+					delayFor: scheduleOnly,
 					...retry,
 				},
 				circuitBreaker: {
