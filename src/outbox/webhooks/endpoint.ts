@@ -27,7 +27,10 @@ export interface WebhookEndpoint {
 const PREFIX = 'webhook:'
 
 /** The name under which a relay serves all endpoints. */
-export const ENDPOINT_PATTERN = `${PREFIX}*` as const
+export const ENDPOINT_PATTERN = 'webhook:*'
+
+/** True if a destination is an endpoint, or all of them. */
+export const isEndpoint = (destination: string): boolean => destination.startsWith(PREFIX)
 
 export const destinationOf = (id: string): string => `${PREFIX}${id}`
 

@@ -52,6 +52,12 @@ export interface WebhookEnqueueResult {
 	}[]
 }
 
+/** Counts of endpoints. `webhooks.stats()` returns it. */
+export interface WebhookStats extends EndpointCounts {
+	/** How long the endpoint that has failed for longest has failed; null if none of the enabled ones fails. */
+	readonly failingForMs: number | null
+}
+
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -201,8 +207,10 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 	}
 
 	/** Counts the endpoints by state. */
-	stats(): Promise<EndpointCounts> {
-		return this.#store.stats()
+	async stats(): Promise<WebhookStats> {
+		const [counts, now] = await Promise.all([this.#store.stats(), this.#outbox.store.now()])
+		const { failingSince } = counts
+		return { ...counts, failingForMs: failingSince === null ? null : Math.max(0, now - failingSince) }
 	}
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */

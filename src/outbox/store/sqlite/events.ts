@@ -31,12 +31,12 @@ const select = (start: string): string => `SELECT ${LIST} FROM yaoki_webhook_eve
 	ORDER BY created_at, id LIMIT ?4`
 
 /** One lower bound each: with two, SQLite may start to read the index at the earlier one. */
-export const SELECT_EVENTS = {
+export const SELECT_EVENTS: Readonly<Record<'first' | 'next' | 'afterDeleted', string>> = {
 	first: select('created_at >= ?5'),
 	next: select('(created_at, id) > (?5, ?6)'),
 	/** After an event that was deleted: its id remains. */
 	afterDeleted: select('created_at >= ?5 AND id > ?6'),
-} as const
+}
 
 const DROP = `DELETE FROM yaoki_webhook_events WHERE rowid IN
 	(SELECT rowid FROM yaoki_webhook_events WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`
