@@ -31,12 +31,18 @@ async function processed(ids: readonly string[], options: Partial<InboxOptions> 
 
 test('migrate creates the file and the tables, and finds them up to date afterwards', async () => {
 	expect(existsSync(file)).toBe(false)
-	expect(await yaoki('migrate')).toMatchObject({ code: 0, stdout: expect.stringContaining('from version 0 to 1') })
+	expect(await yaoki('migrate')).toMatchObject({
+		code: 0,
+		stdout: expect.stringContaining('from version 0 to 1'),
+	})
 	expect(await yaoki('migrate')).toMatchObject({ code: 0, stdout: expect.stringContaining('up to date') })
 })
 
 test('a missing file and missing tables say how to create them', async () => {
-	expect(await yaoki('status')).toMatchObject({ code: 5, stderr: expect.stringContaining('yaoki inbox migrate') })
+	expect(await yaoki('status')).toMatchObject({
+		code: 5,
+		stderr: expect.stringContaining('yaoki inbox migrate'),
+	})
 	new DatabaseSync(file).close()
 	const { code, stderr } = await yaoki('status')
 	expect(code).toBe(1)
