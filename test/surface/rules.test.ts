@@ -53,5 +53,6 @@ test('only errors, and what a program operates itself, are created with new', as
 		'ResilientHttpClient',
 		'RetryBudget',
 		'Simulation',
+		'Webhooks',
 	])
 })

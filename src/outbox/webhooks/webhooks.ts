@@ -14,7 +14,7 @@ import { uuidGenerator } from '../enqueue/uuid.ts'
 import { InvalidMessageError, invalidField } from '../message/errors.ts'
 import type { FanOutResult, MessageFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
-import type { EndpointCounts, EndpointStore } from '../store/endpoint-store.ts'
+import type { EndpointStore } from '../store/endpoint-store.ts'
 import type { NewRow } from '../store/rows.ts'
 import { classifyDelivery, createDelivery, isFinal, WEBHOOK_ID } from './delivery.ts'
 import { destinationOf, ENDPOINT_PATTERN, endpointIdOf } from './endpoint.ts'
@@ -25,6 +25,7 @@ import { WebhookEndpoints } from './endpoints.ts'
 import type { WebhookEvent, WebhookListener } from './events.ts'
 import { patternsFor } from './topics.ts'
 import { createSender, type WebhookSender } from './webhook-sender.ts'
+import type { WebhookStats } from './webhook-stats.ts'
 import { readWebhooksOptions, type WebhooksOptions, type WebhooksSettings } from './webhooks-options.ts'
 
 /** An event, the argument of `webhooks.enqueue`: a message without a destination, of a tenant. */
@@ -50,12 +51,6 @@ export interface WebhookEnqueueResult {
 		/** True if it was not written because of its `dedupeKey`. */
 		readonly isDuplicate: boolean
 	}[]
-}
-
-/** Counts of endpoints. `webhooks.stats()` returns it. */
-export interface WebhookStats extends EndpointCounts {
-	/** How long the endpoint that has failed for longest has failed; null if none of the enabled ones fails. */
-	readonly failingForMs: number | null
 }
 
 const SECOND_MS = 1_000
