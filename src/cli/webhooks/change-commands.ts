@@ -114,9 +114,9 @@ function checked(from: FileSecret): FileSecret {
 
 /** A failure of the database may hide a change that was committed, so the file of a new secret stays. */
 const keepingSecret =
-	({ isNew, file }: FileSecret, { warn }: Pick<CommandIo, 'warn'>) =>
+	({ isNew, file }: FileSecret, { note }: Pick<CommandIo, 'note'>) =>
 	(error: unknown): never => {
-		if (isNew) warn(`The new secret is in ${file}. The next call uses it.`)
+		if (isNew) note(`The new secret is in ${file}. The next call uses it.`)
 		throw error
 	}
 

@@ -112,7 +112,7 @@ const unknownEndpoint = (flags: string): CliError =>
 	})
 
 /** Returns the id of an argument, which may be the destination of a message. */
-export function readEndpointId(given: string): string {
+function readEndpointId(given: string): string {
 	const id = isEndpoint(given) ? endpointIdOf(given) : given
 	if (!isMessageId(id)) throw new CliError('notFound', `Endpoint "${given}" does not exist: an id is a UUID.`)
 	return id.toLowerCase()

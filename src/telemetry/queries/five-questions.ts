@@ -49,7 +49,7 @@ export const retriesPerCall = (scope: Scope): Share => ({
 
 const TRANSITIONS = { metric: 'yaoki_circuit_breaker_transitions_total' }
 /** Of thousands of endpoints some are always down: the questions of webhooks are others. */
-export const NO_ENDPOINTS = { destination: ENDPOINT_PATTERN } as const
+export const NO_ENDPOINTS: Readonly<Record<string, string>> = { destination: ENDPOINT_PATTERN }
 
 const DESTINATION_TRANSITIONS = {
 	metric: 'yaoki_relay_transitions_total',
