@@ -11,7 +11,7 @@ import type { ResilientInterceptor, ServiceConfig } from 'yaoki/grpc'
 import type { ResilientHttpClient } from 'yaoki/http'
 import type { IdempotencyContext, IdempotencyEngine } from 'yaoki/idempotency'
 import type { IdempotencyStoreUnderTest } from 'yaoki/idempotency/testing'
-import type { BatchReport, Inbox, Message, Outbox, Relay } from 'yaoki/outbox'
+import type { BatchReport, Inbox, Message, Outbox, Relay, Webhooks } from 'yaoki/outbox'
 import type { OutboxStore } from 'yaoki/outbox/store'
 import type { OutboxStoreUnderTest } from 'yaoki/outbox/testing'
 import type { Scenario, TuneOptions, VariantStudy } from 'yaoki/sim'
@@ -108,6 +108,7 @@ export declare const outbox: Outbox
 export declare const relay: Relay
 export declare const OrderCreated: z.ZodType<OrderOfShop>
 export declare const inbox: Inbox
+export declare const webhooks: Webhooks
 export declare const messageId: string
 export declare const tx: PoolClient
 export declare const search: { index(messages: readonly Message[]): Promise<BatchReport> }

@@ -27,7 +27,7 @@ export interface WebhookEndpoint {
 const PREFIX = 'webhook:'
 
 /** The name under which a relay serves all endpoints. */
-export const ENDPOINT_PATTERN = `${PREFIX}*` as const
+export const ENDPOINT_PATTERN: 'webhook:*' = 'webhook:*'
 
 export const destinationOf = (id: string): string => `${PREFIX}${id}`
 
