@@ -1,4 +1,4 @@
-/** A program with an outage: an HTTP client, policies, an outbox with a relay, and idempotency keys, all observed. */
+/** A program with an outage: an HTTP client, policies, an outbox with a relay, an inbox, and idempotency keys, all observed. */
 import { createServer } from 'node:http'
 import * as prom from 'prom-client'
 import { HttpError, permanent } from '../../../src/core/index.ts'
@@ -18,6 +18,7 @@ import { temporaryFile } from '../../support/temporary-file.ts'
 import { OwnCounts } from './own-counts.ts'
 import { createPayments } from './payments.ts'
 import { createPolicies, runPolicies, runTenants } from './policies.ts'
+import { createReceiver } from './receiver.ts'
 import { startUpstream } from './upstream.ts'
 
 /** More tenants than that get the series `other`. */
@@ -64,6 +65,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 	})
 	const policies = createPolicies()
 	const payments = createPayments()
+	const receiver = await createReceiver()
 
 	const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()), outsideTransaction: 'allow' })
 	await outbox.migrate()
@@ -89,7 +91,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 	const metrics = inMemoryMetrics({ maxSeries: MAX_SERIES })
 	const registry = new prom.Registry()
 	const stopObserving = observe(
-		{ client, ...policies, outbox, relay, payments: payments.engine, broken },
+		{ client, ...policies, outbox, relay, payments: payments.engine, received: receiver.inbox, broken },
 		[metrics, prometheus(prom, { registry, maxSeries: MAX_SERIES }), ...others],
 		{ service: ({ key }) => (key?.startsWith('tenant-') ? key : undefined) },
 	)
@@ -114,6 +116,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 			await get()
 			upstream.mode = 'up'
 			await Promise.all([runPolicies(policies), payments.run(rounds)])
+			receiver.run(rounds)
 			await order('fine')
 			await order('broken')
 			await outbox.enqueue({ topic: 'order.placed', payload: 'once', dedupeKey: 'once' })
@@ -148,6 +151,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 				server.close()
 			}
 			await outbox.close()
+			await receiver.close()
 			await broken.close()
 			await upstream[Symbol.asyncDispose]()
 		},
