@@ -1,6 +1,6 @@
 /**
  * `npm run orms`: builds and packs the package, installs it with the ORMs of test/orms as a user would, and runs their suites and the
- * sections of docs/guide/orms.md. `-- --lowest` runs the suites with the lowest supported versions. Other arguments go to vitest: `-- prisma`.
+ * programs of docs/guide/orms*.md. `-- --lowest` does that with the lowest supported versions. Other arguments go to vitest: `-- prisma`.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'

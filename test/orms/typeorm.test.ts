@@ -1,4 +1,3 @@
-import 'reflect-metadata'
 import { DataSource, type EntityManager } from 'typeorm'
 import { typeormTx } from 'yaoki/outbox'
 import type { OpenTransaction, Orm } from './support/orm.ts'

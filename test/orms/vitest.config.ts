@@ -21,7 +21,7 @@ const lowestVersions: Plugin = {
 export default defineConfig({
 	plugins: isLowest ? [lowestVersions] : [],
 	test: {
-		include: isLowest ? ['*.test.ts'] : ['*.test.ts', 'support/*.test.ts'],
+		include: ['*.test.ts'],
 		setupFiles: ['../guard/end-with-runner.ts'],
 		globalSetup: ['../support/shared-postgres.ts', 'support/prepare.ts'],
 		testTimeout: 120_000,
