@@ -36,7 +36,15 @@ export default defineConfig({
 				test: {
 					name: 'unit',
 					include: ['test/**/*.test.ts'],
-					exclude: [SLOW, TUTORIALS, HTTP, 'test/runtimes/**', 'test/recipes/**', 'test/orms/**', '**/node_modules/**'],
+					exclude: [
+						SLOW,
+						TUTORIALS,
+						HTTP,
+						'test/runtimes/**',
+						'test/recipes/**',
+						'test/orms/**',
+						'**/node_modules/**',
+					],
 					// A worker runs many files. A process for each file would take as long as the tests.
 					isolate: false,
 				},

@@ -4,11 +4,13 @@ import { outboxBatches } from './outbox/batches.ts'
 import { outboxDrain } from './outbox/drain.ts'
 import { outboxEnqueue } from './outbox/enqueue.ts'
 import { outboxHeldSnapshot } from './outbox/held-snapshot.ts'
+import { outboxInbox } from './outbox/inbox.ts'
 import { outboxLatency } from './outbox/latency.ts'
 import { outboxOpenTransaction } from './outbox/open-transaction.ts'
 import { outboxOrdered } from './outbox/ordered.ts'
 import { share } from './outbox/servers.ts'
 import { outboxWaiting } from './outbox/waiting.ts'
+import { outboxWebhooks } from './outbox/webhooks.ts'
 
 /** A target measured with fewer messages or orders than required does not count as reached. */
 export async function onlyInFull(measure: () => Promise<Report>): Promise<Report> {
@@ -26,10 +28,12 @@ export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
 	'outbox-batches': () => onlyInFull(outboxBatches),
 	'outbox-drain': () => onlyInFull(outboxDrain),
 	'outbox-enqueue': () => onlyInFull(outboxEnqueue),
+	'outbox-inbox': () => onlyInFull(outboxInbox),
 	'outbox-latency': () => onlyInFull(outboxLatency),
 	'outbox-open-transaction': () => onlyInFull(outboxOpenTransaction),
 	'outbox-ordered': () => onlyInFull(outboxOrdered),
 	'outbox-waiting': () => onlyInFull(outboxWaiting),
+	'outbox-webhooks': () => onlyInFull(outboxWebhooks),
 	/** Takes a quarter of an hour, so it has another first word. */
 	'held-snapshot': () => onlyInFull(outboxHeldSnapshot),
 }

@@ -6,7 +6,6 @@ await pool.query(`
 	-- Of the shop.
 	CREATE TABLE orders (id text PRIMARY KEY, cents int NOT NULL CHECK (cents > 0), email text NOT NULL);
 	-- Of the mail service.
-	CREATE TABLE received (message_id uuid PRIMARY KEY);
 	CREATE TABLE mails (order_id text NOT NULL, email text NOT NULL)
 `)
 await pool.end()

@@ -2,7 +2,19 @@
 import { find, placeOf, readDeclarations } from './declarations.ts'
 
 /** Names that two entries export on purpose, with the same declaration. docs/decisions/0044-public-names.md says why. */
-const SHARED: readonly string[] = ['HttpError', 'Queryable']
+const SHARED: readonly string[] = [
+	...['HttpError', 'Queryable'],
+	...[
+		'drizzleTx',
+		'knexTx',
+		'kyselyTx',
+		'mikroOrmTx',
+		'postgresJsTx',
+		'prismaTx',
+		'sequelizeTx',
+		'typeormTx',
+	],
+]
 
 /** Returns a sentence for each name that entries share without being allowed to. `entries`: each entry and its .d.ts file. */
 export function findDuplicates(

@@ -22,7 +22,7 @@ export type {
 	MessageHandler,
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
-export type { AttemptRecord } from './diagnostics/attempts.ts'
+export type { MessageAttempt } from './diagnostics/attempts.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions } from './enqueue/transaction-check.ts'
 export type { OutboxEvent } from './events/outbox-events.ts'
@@ -34,8 +34,9 @@ export {
 	InboxTransactionError,
 } from './inbox/errors.ts'
 export type { InboxEvent } from './inbox/events.ts'
-export { Inbox, type InboxStats } from './inbox/inbox.ts'
+export { Inbox } from './inbox/inbox.ts'
 export type { InboxOptions } from './inbox/inbox-options.ts'
+export type { InboxStats } from './inbox/inbox-stats.ts'
 export { postgresInboxStore } from './inbox/store/postgres/postgres-store.ts'
 export { sqliteInboxStore } from './inbox/store/sqlite/sqlite-store.ts'
 export type { InboxStore } from './inbox/store/store.ts'

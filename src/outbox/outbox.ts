@@ -6,7 +6,7 @@ import { invalidArgument } from '../core/options/schema.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
-import { type AttemptPageOptions, type AttemptRecord, listAttempts } from './diagnostics/attempts.ts'
+import { type AttemptPageOptions, listAttempts, type MessageAttempt } from './diagnostics/attempts.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { explainMessage } from './diagnostics/why.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
@@ -271,7 +271,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	 * @example
 	 * for (const { attempt, outcome, statusCode } of await outbox.attempts(id)) console.log(attempt, outcome, statusCode)
 	 */
-	attempts(id: string, options: AttemptPageOptions = {}): Promise<readonly AttemptRecord[]> {
+	attempts(id: string, options: AttemptPageOptions = {}): Promise<readonly MessageAttempt[]> {
 		return listAttempts(this.#shown, id, options)
 	}
 

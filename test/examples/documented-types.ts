@@ -56,6 +56,11 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'outbox-reference: relay option': true,
 	'outbox-reference: destination option': true,
 	'outbox-reference: http destination option': true,
+	'batches: batch option': true,
+	'attempt-log: attempt log option': true,
+	'inbox: inbox option': true,
+	'inbox: postgres inbox option': true,
+	'inbox: sqlite inbox option': true,
 	'dead-letters: filter': true,
 	'dead-letters: replay option': true,
 	'outbox-stores: postgres option': true,
@@ -109,6 +114,8 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'reason of BulkheadRejectedError': namedIn(explain, /^`bulkhead-full`.*$/m),
 		'reason of WebhookVerificationError': firstNames(table(guide('verify-webhooks'), '`reason`')),
 		'events of an outbox': firstNames(table(outbox, '`type`', 'when', 'fields')),
+		'outcome of an attempt': firstNames(table(guide('attempt-log'), '`outcome`', 'the attempt')),
+		'field of an attempt': firstNames(table(guide('attempt-log'), 'field')),
 		'problems of idempotency': table(guide('idempotency-reference'), 'the request').flatMap(
 			([, , code = '']) => named(code),
 		),
@@ -147,6 +154,7 @@ export function documentedTypes(): string {
 		...compareEvents('policy', table(guide('events'), '`type`')),
 		...compareEvents('relay', table(guide('outbox-reference'), '`type`', 'when', 'its own fields')),
 		...compareEvents('idempotency', table(guide('idempotency-reference'), '`type`', 'when')),
+		...compareEvents('inbox', table(guide('inbox'), '`type`', 'when')),
 		...compareEvents('fault', faults),
 		...faults.map(
 			([kind = '', , , example = '']) =>

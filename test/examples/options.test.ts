@@ -22,7 +22,7 @@ import {
 import { resilientInterceptor } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
 import { memoryIdempotencyStore } from 'yaoki/idempotency'
-import { sqliteOutboxStore } from 'yaoki/outbox'
+import { batchDestination, postgresInboxStore, sqliteInboxStore, sqliteOutboxStore } from 'yaoki/outbox'
 import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
 import { TOKEN_BUDGET_SCHEMA } from '../../src/core/budget/token-budget.ts'
 import { readAdaptiveBulkheadOptions, readBulkheadOptions } from '../../src/core/bulkhead/options.ts'
@@ -39,6 +39,9 @@ import { HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-option
 import { MIDDLEWARE_SCHEMA, readServerOptions } from '../../src/http/server/options.ts'
 import { readWebOptions } from '../../src/idempotency/adapters/web/exchange.ts'
 import { readIdempotencyOptions } from '../../src/idempotency/engine/options.ts'
+import { readAttemptLog } from '../../src/outbox/destinations/attempt-log-options.ts'
+import { batchOf } from '../../src/outbox/destinations/batch-destination.ts'
+import { readInboxOptions } from '../../src/outbox/inbox/inbox-options.ts'
 import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/postgres-store.ts'
@@ -70,6 +73,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	'outbox-reference relay option': readRelayOptions({}),
 	'idempotency-reference idempotency option': readIdempotencyOptions(IDEMPOTENCY),
 	'outbox-reference outbox option': readOutboxOptions({ store: sqliteOutboxStore(':memory:') }),
+	'inbox inbox option': readInboxOptions({ store: sqliteInboxStore('inbox.db') }),
 	'http-reference option': await httpPipeline(),
 	'grpc-reference grpc client option': { name: lint(resilientInterceptor(grpc)).name },
 	'grpc-reference grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
@@ -126,6 +130,23 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['outbox-reference', 'outbox option', outboxDefaults],
 	['outbox-reference', 'relay option', (options) => plain(readRelayOptions(options))],
 	['outbox-reference', 'destination option', destinationDefaults],
+	[
+		'batches',
+		'batch option',
+		(options) => ({ ...batchOf(batchDestination({ deliver() {}, ...options }).deliver), deliver: undefined }),
+	],
+	['attempt-log', 'attempt log option', (options) => readAttemptLog('attemptLog', options) ?? {}],
+	['inbox', 'inbox option', inboxDefaults],
+	[
+		'inbox',
+		'postgres inbox option',
+		(options) => onlyChecked(postgresInboxStore({ client: new Pool(), ...options })),
+	],
+	[
+		'inbox',
+		'sqlite inbox option',
+		(options) => onlyChecked(sqliteInboxStore({ file: 'inbox.db', ...options })),
+	],
 	['outbox-stores', 'postgres option', postgresDefaults],
 	['outbox-stores', 'sqlite option', sqliteDefaults],
 	['tracing-reference', 'option', readOpenTelemetryOptions],
@@ -161,6 +182,9 @@ function outboxDefaults(options: object): object {
 		...options,
 	})
 	return plain(settings)
+}
+function inboxDefaults(options: object): object {
+	return plain(readInboxOptions({ store: sqliteInboxStore('inbox.db'), ...options }))
 }
 /** The defaults of a destination are the options of its relay. */
 function destinationDefaults(options: object): object {

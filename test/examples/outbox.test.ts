@@ -41,6 +41,7 @@ describe('the command line', () => {
 
 	const documented = (header: string) =>
 		firsts(table(commandLine, header)).map((name) => name.replace(/ [A-Z]+$/, ''))
+	const isOfInbox = (name: string) => name.startsWith('inbox ')
 	const isOfKeys = (name: string) => name.startsWith('idempotency ')
 	const isGenerator = (name: string) => name.startsWith('gen ')
 	/** Each of these has a section of its own. */
@@ -54,7 +55,12 @@ describe('the command line', () => {
 	})
 
 	test('lists each command of the outbox', () => {
-		expect(documented('command')).toEqual(names.filter((name) => !isOfKeys(name) && !isGenerator(name)))
+		const others = [isOfInbox, isOfKeys, isGenerator]
+		expect(documented('command')).toEqual(names.filter((name) => !others.some((isOther) => isOther(name))))
+	})
+
+	test('lists each command for inboxes', () => {
+		expect(documented('inbox command')).toEqual(names.filter(isOfInbox))
 	})
 
 	test('lists each command for operators of Grafana and Prometheus', () => {
@@ -68,7 +74,10 @@ describe('the command line', () => {
 	test('mentions only options that exist', async () => {
 		const commands = await Promise.all(yaoki.commands.map(({ load }) => load()))
 		const known = new Set(commands.flatMap(({ options }) => Object.keys(options)).map(flag))
-		const others = ['outbox-reference', 'dead-letters', 'relay', 'message-order', 'relay-crashes', 'runbook']
+		const others = [
+			...['outbox-reference', 'dead-letters', 'relay', 'message-order', 'relay-crashes', 'runbook'],
+			...['attempt-log', 'batches', 'http-destination', 'inbox'],
+		]
 		const operated = others.map((name) => page(`docs/guide/${name}.md`))
 		for (const { text, path } of [commandLine, operations, stores, ...operated])
 			for (const [, name = ''] of text.matchAll(/--([a-z]+(?:-[a-z]+)*)/g))

@@ -47,11 +47,15 @@ import type {
 	SqliteIdempotencyStoreOptions,
 } from 'yaoki/idempotency'
 import type {
+	BatchDestinationOptions,
 	DeadLetterCause,
 	Destination,
 	EnqueueOptions,
 	HttpDestinationOptions,
+	InboxEvent,
+	InboxOptions,
 	Message,
+	MessageAttempt,
 	MessageFilter,
 	NewMessage,
 	OutboxEvent,
@@ -76,6 +80,8 @@ import type { WebAdapterOptions } from '../../src/idempotency/adapters/web/excha
 import type { ProblemCode } from '../../src/idempotency/response/problems.ts'
 import type { DeadLetterChanges, ReplayOptions } from '../../src/outbox/dead-letters/options.ts'
 import type { DestinationOptions } from '../../src/outbox/destinations/destination.ts'
+import type { PostgresInboxStoreOptions } from '../../src/outbox/inbox/store/postgres/postgres-store.ts'
+import type { SqliteInboxStoreOptions } from '../../src/outbox/inbox/store/sqlite/sqlite-store.ts'
 import type { QuotaBudgetOptions } from '../../src/sim/scenario/quota-budget.ts'
 
 /** The object among the accepted values. */
@@ -121,6 +127,11 @@ export interface Options {
 	'outbox-reference: relay option': keyof RelayOptions | 'destinations'
 	'outbox-reference: destination option': keyof Destination
 	'outbox-reference: http destination option': Exclude<keyof HttpDestinationOptions, keyof DestinationOptions>
+	'batches: batch option': Exclude<keyof BatchDestinationOptions, keyof DestinationOptions>
+	'attempt-log: attempt log option': keyof Chosen<RelayOptions['attemptLog']>
+	'inbox: inbox option': keyof InboxOptions
+	'inbox: postgres inbox option': keyof PostgresInboxStoreOptions
+	'inbox: sqlite inbox option': keyof SqliteInboxStoreOptions
 	'dead-letters: filter': keyof MessageFilter
 	'dead-letters: replay option': keyof ReplayOptions
 	'outbox-stores: postgres option': keyof PostgresOutboxStoreOptions
@@ -169,6 +180,8 @@ export interface Facts {
 	'reason of BulkheadRejectedError': BulkheadRejectedError['reason']
 	'reason of WebhookVerificationError': WebhookVerificationError['reason']
 	'events of an outbox': OutboxEvent['type']
+	'outcome of an attempt': MessageAttempt['outcome']
+	'field of an attempt': keyof MessageAttempt
 	'checks of the outbox': HealthCheck['name']
 	measures: MeasureName
 	'problems of idempotency': ProblemCode
@@ -183,6 +196,7 @@ export interface Events {
 	policy: YaokiEvent['type']
 	relay: RelayEvent['type']
 	idempotency: IdempotencyEvent['type']
+	inbox: InboxEvent['type']
 }
 export interface EventFields<Type> {
 	fault: Exclude<
@@ -192,6 +206,10 @@ export interface EventFields<Type> {
 	idempotency: Exclude<
 		keyof EventOf<IdempotencyEvent, Type>,
 		keyof EventBase | 'method' | 'route' | FactsOf<EventOf<IdempotencyEvent, Type>>
+	>
+	inbox: Exclude<
+		keyof EventOf<InboxEvent, Type>,
+		keyof EventBase | 'messageId' | FactsOf<EventOf<InboxEvent, Type>>
 	>
 	policy: Exclude<keyof EventOf<YaokiEvent, Type>, keyof EventBase | FactsOf<EventOf<YaokiEvent, Type>>>
 	/** `relay_lease_lost` has no fields of its own, only those that all events of messages share. */

@@ -2,10 +2,10 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { EventBase, FailureKind, YaokiEvent } from 'yaoki'
 import type { IdempotencyEvent } from 'yaoki/idempotency'
-import type { OutboxEvent, RelayEvent } from 'yaoki/outbox'
+import type { InboxEvent, OutboxEvent, RelayEvent } from 'yaoki/outbox'
 import { exportedSubpaths } from '../../scripts/build/layout.ts'
 
-type AnyEvent = YaokiEvent | IdempotencyEvent | OutboxEvent | RelayEvent
+type AnyEvent = YaokiEvent | IdempotencyEvent | InboxEvent | OutboxEvent | RelayEvent
 
 /** The texts that a field of events can have. */
 type Texts<Field extends string> = AnyEvent extends infer Event
@@ -15,8 +15,9 @@ type Texts<Field extends string> = AnyEvent extends infer Event
 	: never
 
 describe('events', () => {
-	test('events of idempotency engines, outboxes and relays have types that begin with their emitter', () => {
+	test('events of idempotency engines, inboxes, outboxes and relays have types that begin with their emitter', () => {
 		expectTypeOf<IdempotencyEvent['type']>().toExtend<`idempotency_${string}`>()
+		expectTypeOf<InboxEvent['type']>().toExtend<`inbox_${string}`>()
 		expectTypeOf<OutboxEvent['type']>().toExtend<`outbox_${string}`>()
 		expectTypeOf<RelayEvent['type']>().toExtend<`relay_${string}`>()
 	})

@@ -1,5 +1,5 @@
 /** The attempts of a message as a table, oldest first. */
-import type { AttemptRecord } from '../../outbox/diagnostics/attempts.ts'
+import type { MessageAttempt } from '../../outbox/diagnostics/attempts.ts'
 import { formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import type { CommandIo } from '../io.ts'
@@ -9,7 +9,7 @@ import { alignColumns, INDENT } from './render-messages.ts'
 const MAX_EXCERPT = 200
 
 export function renderAttempts(
-	attempts: readonly AttemptRecord[],
+	attempts: readonly MessageAttempt[],
 	{ style }: Pick<CommandIo, 'style'>,
 ): string {
 	const header = ['attempt', 'started', 'duration', 'outcome', 'status']
@@ -24,7 +24,7 @@ export function renderAttempts(
 	return [head, ...lines.flatMap((line, at) => [line, ...details(attempts[at], style)])].join('\n')
 }
 
-function details(attempt: AttemptRecord | undefined, style: CommandIo['style']): readonly string[] {
+function details(attempt: MessageAttempt | undefined, style: CommandIo['style']): readonly string[] {
 	const { errorType, errorMessage, response } = attempt ?? {}
 	const error = [errorType, errorMessage].filter(Boolean).join(': ')
 	const excerpt = response === undefined ? '' : shorten(response)

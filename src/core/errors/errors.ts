@@ -118,12 +118,10 @@ export class InvalidArgumentError extends YaokiError {
 const withoutPassword = (value: unknown): unknown =>
 	typeof value === 'string' ? value.replace(/\S+/g, hidePassword) : value
 
-/** One pattern for all of it would take quadratic time for a long text. */
+/** In two steps, because one pattern would take quadratic time for a long text. */
 function hidePassword(word: string): string {
-	const user = /:\/\/[^:/]*:/.exec(word)
-	const from = user ? user.index + user[0].length : word.length
 	const to = word.lastIndexOf('@')
-	return from > to ? word : `${word.slice(0, from)}***${word.slice(to)}`
+	return to < 0 ? word : word.slice(0, to).replace(/(:\/\/[^:/]*:).*/, '$1***') + word.slice(to)
 }
 
 const invalidMessage = (what: string, name: string, received: unknown, expected: string): string =>

@@ -5,7 +5,7 @@ import type { ShownStore } from '../message/redact.ts'
 import type { AttemptOutcome, AttemptRow } from '../store/rows.ts'
 
 /** What one call of a handler resulted in. `outbox.attempts()` returns a list of them. */
-export interface AttemptRecord {
+export interface MessageAttempt {
 	/** Number of the attempt, from 1. After a replay or a resend it starts again at 1. */
 	readonly attempt: number
 	readonly startedAt: Date
@@ -29,14 +29,14 @@ export interface AttemptPageOptions {
 	/** Maximum number of attempts. Default 100. */
 	readonly limit?: number | undefined
 	/** The last attempt of the previous page. */
-	readonly after?: Pick<AttemptRecord, 'startedAt' | 'attempt' | 'relay'> | undefined
+	readonly after?: Pick<MessageAttempt, 'startedAt' | 'attempt' | 'relay'> | undefined
 }
 
 export async function listAttempts(
 	shown: ShownStore,
 	id: string,
 	options: AttemptPageOptions,
-): Promise<readonly AttemptRecord[]> {
+): Promise<readonly MessageAttempt[]> {
 	if (typeof id !== 'string') invalidArgument('id', id, 'a message id, which is a UUID')
 	checkNames(options, { limit: 'any', after: 'any' }, 'attempts')
 	const { limit = PAGE_SIZE, after } = options
@@ -47,7 +47,7 @@ export async function listAttempts(
 	return isMessageId(id) ? (await shown.attempts(id.toLowerCase(), limit, position)).map(toRecord) : []
 }
 
-const toRecord = (row: AttemptRow): AttemptRecord => ({
+const toRecord = (row: AttemptRow): MessageAttempt => ({
 	attempt: row.attempt,
 	startedAt: new Date(row.startedAt),
 	durationMs: row.durationMs,

@@ -75,6 +75,8 @@ export class Enqueuer {
 			// No `await` without a promise: the rows are written within this tick, as in `enqueue`.
 			const [row] = built instanceof Promise ? await built : built
 			if (!row) return []
+			// Before the look-up, which uses the transaction too.
+			this.#transactionCheck.beforeInsert(options)
 			const found = destinationsFor(row)
 			const rows = this.#rowBuilder.fanOut(row, found instanceof Promise ? await found : found)
 			return this.insert(rows, options)

@@ -59,7 +59,7 @@ const HOUR_MS = 3_600_000
 
 /** Every retry waits for the longest Retry-After with its jitter, and every attempt takes until its timeout. */
 const { maxRetries } = presets.messageQueue
-export const DEFAULT_SENDER_RETRIES_MS: number =
+const DEFAULT_SENDER_RETRIES_MS =
 	maxRetries * DEFAULT_MAX_RETRY_AFTER_MS * (1 + RETRY_AFTER_JITTER) + (maxRetries + 1) * DEFAULT_TIMEOUT_MS
 
 const SCHEMA: OptionSchema = {

@@ -10,18 +10,9 @@ import type { MigrationReport } from '../../sql/schema/migration.ts'
 import { checkMessageId } from './checks.ts'
 import type { InboxEvent, InboxListener } from './events.ts'
 import { type InboxOptions, type InboxSettings, readInboxOptions } from './inbox-options.ts'
+import type { InboxStats } from './inbox-stats.ts'
 import { type Processed, Processor } from './processor.ts'
-import type { InboxCounts, MarkKey } from './store/store.ts'
-
-/** The marks of one inbox. `inbox.stats()` returns it. */
-export interface InboxStats extends Omit<InboxCounts, 'inbox'> {
-	/** Messages that are remembered. At most 10,000 are counted. */
-	readonly marks: InboxCounts['marks']
-	/** Marks whose retention is over, and that have not been deleted yet. At most 10,000 are counted. */
-	readonly expired: InboxCounts['expired']
-	/** The age of the oldest mark; null without marks. */
-	readonly oldestAgeMs: number | null
-}
+import type { MarkKey } from './store/store.ts'
 
 const MAX_COUNTED = 10_000
 
@@ -33,7 +24,7 @@ const MAX_COUNTED = 10_000
  * const inbox = new Inbox({ store: postgresInboxStore({ client: pool }) })
  * const tx = await pool.connect()
  * await tx.query('BEGIN')
- * await inbox.once(request.headers['idempotency-key'], { tx }, () => tx.query('UPDATE stock ...'))
+ * await inbox.once(messageId, { tx }, () => tx.query('UPDATE stock ...'))
  * await tx.query('COMMIT')
  */
 export class Inbox implements Observable {
@@ -86,9 +77,9 @@ export class Inbox implements Observable {
 	 * not return a promise.
 	 *
 	 * @example
-	 * db.transaction(() => {
-	 *   inbox.onceSync(messageId, { tx: db }, () => db.prepare('UPDATE stock SET ...').run())
-	 * }).immediate()
+	 * db.exec('BEGIN IMMEDIATE')
+	 * inbox.onceSync(messageId, { tx: db }, () => db.prepare('UPDATE stock SET ...').run())
+	 * db.exec('COMMIT')
 	 */
 	onceSync<T>(messageId: string, options: { readonly tx: SqliteClient }, fn: () => T): Processed<T> {
 		this.#purges.start()

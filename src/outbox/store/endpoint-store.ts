@@ -25,10 +25,11 @@ export interface NewEndpointRow {
 
 /** An endpoint. For authors of stores: `EndpointStore.find` and `EndpointStore.list` return it. */
 export interface EndpointRow extends NewEndpointRow {
-	/** Increases with every change. */
+	/** Increases with every change, and with a success after failures. A counted failure leaves it. */
 	readonly version: number
 	/** Null if the endpoint is enabled. */
 	readonly disabledReason: EndpointDisabledReason | null
+	/** The time since when it is disabled, whatever changed meanwhile. Null if it is enabled. */
 	readonly disabledAt: number | null
 	/** The time of the first failed attempt since the last successful one. */
 	readonly failingSince: number | null
@@ -92,20 +93,30 @@ export interface StoredEventRow extends Omit<EventRow, 'keepForMs'> {
 	readonly createdAt: number
 }
 
-/** Endpoints of webhooks, and the events that they can get again. For authors of stores: `OutboxStore.endpoints`. */
+/**
+ * Endpoints of webhooks, and the events that they can get again. For authors of stores: `OutboxStore.endpoints`,
+ * which `endpointStoreConformance` tests.
+ */
 export interface EndpointStore {
-	/** Writes an audit record `create-endpoint` in the same transaction. `createdAt` is the database's time. */
+	/**
+	 * Writes an audit record `create-endpoint` in the same transaction, with url, topics and description as
+	 * `changes`. `createdAt` is the database's time.
+	 */
 	insert(row: NewEndpointRow, operator: OperatorNote): Promise<EndpointRow>
 	find(id: string): Promise<EndpointRow | undefined>
 	/** Lists endpoints by id, after the endpoint `after`. */
 	list(filter: EndpointRowFilter, limit: number, after?: string): Promise<readonly EndpointRow[]>
 	/**
 	 * Changes an endpoint, and writes an audit record with its action in the same transaction, whose `destination` is
-	 * `webhook:` and the id, and whose `changes` are the changed url, topics and description as JSON, never secrets.
-	 * Returns the endpoint as it is now; undefined if it does not exist or has another version.
+	 * `webhook:` and the id, and whose `changes` are those of url, topics and description that now have another value,
+	 * as JSON; null without one, and never secrets. Returns the endpoint as it is now; undefined if it does not exist
+	 * or has another version.
 	 */
 	change(id: string, change: EndpointRowChange, operator: OperatorNote): Promise<EndpointRow | undefined>
-	/** Deletes an endpoint and writes an audit record. Returns false if it does not exist. */
+	/**
+	 * Deletes an endpoint, and writes an audit record `delete-endpoint` with its last url, topics and description.
+	 * Its messages stay. Returns false if it does not exist.
+	 */
 	delete(id: string, operator: OperatorNote): Promise<boolean>
 	/**
 	 * Returns the ids of the enabled endpoints of the tenant that have one of these topics in their list, each once.
@@ -116,16 +127,19 @@ export interface EndpointStore {
 		topics: readonly string[],
 		tx?: Queryable,
 	): readonly string[] | Promise<readonly string[]>
-	/** Counts a failed attempt, and returns the endpoint as it is now; undefined if it does not exist. */
+	/**
+	 * Counts a failed attempt if the endpoint is enabled. Returns the endpoint as it is now; undefined if it does not
+	 * exist.
+	 */
 	recordFailure(id: string): Promise<EndpointRow | undefined>
-	/** Forgets the failures of an endpoint. */
+	/** Forgets the failures of an endpoint. Writes nothing if it has none, so that it can follow every success. */
 	recordSuccess(id: string): Promise<void>
 	stats(): Promise<EndpointCounts>
 	/** Stores an event, in the transaction `tx` if there is one; within the call if the store is synchronous. */
 	insertEvent(event: EventRow, tx?: Queryable): void | Promise<void>
 	/**
 	 * Lists the events of a tenant at `since` or later whose topic is one of `topics` or matches one of these
-	 * patterns, oldest first, after the event `after`.
+	 * patterns, by their time and id, after the event `after`, which may have been deleted meanwhile.
 	 */
 	events(
 		filter: { readonly tenant: string; readonly topics: readonly string[]; readonly since: number },

@@ -91,7 +91,7 @@ export type AttemptOutcome =
 
 /**
  * One call of a handler in the attempt log. For authors of stores: `OutboxStore.attempts` returns a list of
- * them, and `OutboxStore.logAttempts` gets them; users get an `AttemptRecord` from `outbox.attempts()`. A call
+ * them, and `OutboxStore.logAttempts` gets them; users get an `MessageAttempt` from `outbox.attempts()`. A call
  * is identified by message, start, attempt and relay.
  */
 export interface AttemptRow {

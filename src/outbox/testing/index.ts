@@ -10,6 +10,14 @@ import { circuitChanges, circuits, operatorChanges } from './cases/circuits.ts'
 import { claim } from './cases/claim.ts'
 import { deadLetters, discard, history, replay } from './cases/dead-letters.ts'
 import { dedupeLifetime, duplicates, expiredDedupeKeys } from './cases/duplicates.ts'
+import { endpointEvents } from './cases/endpoint-events.ts'
+import {
+	endpointAudit,
+	endpointChanges,
+	endpointFailures,
+	endpointRows,
+	matching,
+} from './cases/endpoints.ts'
 import { insert } from './cases/insert.ts'
 import { isolation } from './cases/isolation.ts'
 import { leases, repeatedSettlements } from './cases/leases.ts'
@@ -19,11 +27,12 @@ import { poisonCandidates } from './cases/poison.ts'
 import { notifications, relays } from './cases/relays.ts'
 import { resending } from './cases/resend.ts'
 import { expire, retryNow, schedule } from './cases/schedule.ts'
-import { schema, withoutTables } from './cases/schema.ts'
+import { endpointsWithoutTables, schema, withoutTables } from './cases/schema.ts'
 import { settle } from './cases/settle.ts'
 import { permits, tokens } from './cases/shared-limits.ts'
 import { ages, blockedKeys, clockChanges, failures, stats } from './cases/stats.ts'
 import { errorTexts, texts } from './cases/texts.ts'
+import { type EndpointCase, EndpointHarness } from './harness/endpoints.ts'
 import { type CaseTable, StoreHarness } from './harness/harness.ts'
 import type { OutboxStoreUnderTest } from './harness/store-under-test.ts'
 
@@ -31,7 +40,7 @@ export type { OutboxStoreUnderTest } from './harness/store-under-test.ts'
 
 /**
  * One requirement on a store; `run` rejects if the store does not meet it. For authors of stores:
- * `outboxStoreConformance` returns a list of them.
+ * `outboxStoreConformance` and `endpointStoreConformance` return a list of them.
  */
 export interface OutboxConformanceCase {
 	readonly name: string
@@ -82,6 +91,21 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'error texts': errorTexts,
 }
 
+const ENDPOINT_TABLES: Readonly<Record<string, Readonly<Record<string, EndpointCase>>>> = {
+	endpoints: endpointRows,
+	'endpoint changes': endpointChanges,
+	'endpoint failures': endpointFailures,
+	'endpoint audit': endpointAudit,
+	matching,
+	events: endpointEvents,
+}
+
+/** Returns cases whose function gets the endpoints of the store. */
+const ofEndpoints = (table: Readonly<Record<string, EndpointCase>>): CaseTable =>
+	Object.fromEntries(
+		Object.entries(table).map(([name, check]) => [name, (t: StoreHarness) => check(new EndpointHarness(t))]),
+	)
+
 const toCases = (
 	title: string,
 	table: CaseTable,
@@ -113,4 +137,20 @@ export const outboxStoreConformance = (
 ): readonly OutboxConformanceCase[] => [
 	...toCases('schema', { ...schema, ...withoutTables }, open, false),
 	...Object.entries(TABLES).flatMap(([title, table]) => toCases(title, table, open, true)),
+]
+
+/**
+ * Returns the cases that define the property `endpoints` of an `OutboxStore`, which webhooks need. A store
+ * without webhooks leaves it out, and then does not run them. `open` is as for `outboxStoreConformance`.
+ *
+ * @example
+ * for (const { name, run } of endpointStoreConformance(openMyStore)) test(name, run)
+ */
+export const endpointStoreConformance = (
+	open: () => Promise<OutboxStoreUnderTest>,
+): readonly OutboxConformanceCase[] => [
+	...toCases('schema', ofEndpoints(endpointsWithoutTables), open, false),
+	...Object.entries(ENDPOINT_TABLES).flatMap(([title, table]) =>
+		toCases(title, ofEndpoints(table), open, true),
+	),
 ]

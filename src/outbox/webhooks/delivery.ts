@@ -8,6 +8,7 @@ import { permanent } from '../../core/classify/permanent.ts'
 import { HttpError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { parseRetryAfter } from '../../http/headers/retry-headers.ts'
+import { AttemptRecorder } from '../destinations/attempt-recorder.ts'
 import { DestinationDisabledError, type MessageHandler } from '../destinations/destination.ts'
 import type { Message } from '../message/message.ts'
 import { OutboxLeaseLostError, RelayStoppedError } from '../relay/handler-signal.ts'
@@ -24,10 +25,24 @@ export const WEBHOOK_ID = 'webhook-id'
 /** Trace headers are for services of your own; the others belong to the connection. */
 const NOT_SENT: ReadonlySet<string> = new Set([
 	...['traceparent', 'tracestate', 'baggage'],
-	...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect', 'te'],
+	...[
+		'host',
+		'content-length',
+		'transfer-encoding',
+		'connection',
+		'keep-alive',
+		'upgrade',
+		'expect',
+		'te',
+		'trailer',
+	],
 ])
 
+const isSent = (name: string): boolean => !NOT_SENT.has(name) && !name.startsWith('proxy-')
+
 const GONE = 410
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 interface DeliveryParts {
 	readonly cache: EndpointCache
@@ -45,14 +60,19 @@ export function createDelivery({ cache, health, sender, runtime }: DeliveryParts
 		if (row.disabledReason !== null) throw new DestinationDisabledError(`The webhook endpoint ${id}`)
 		let response: WebhookResponse
 		try {
-			response = await sender.send({ url: row.url, ...(await signed(message, endpoint, runtime)), signal })
+			// The event has arrived: a timeout while the body is read must not send it again.
+			const onStatus = (code: number): void => {
+				if (isSuccess(code) && attemptLog instanceof AttemptRecorder) attemptLog.isAccepted = true
+			}
+			const request = await signed(message, endpoint, runtime)
+			response = await sender.send({ url: row.url, ...request, signal, onStatus })
 		} catch (error) {
 			if (!isAbortedByRelay(signal)) await ignoringErrors(health.recordFailure(id, error))
 			throw error
 		}
 		const { status, retryAfter, excerpt } = response
 		attemptLog?.record({ statusCode: status, response: excerpt })
-		if (status >= 200 && status < 300) {
+		if (isSuccess(status)) {
 			await ignoringErrors(health.recordSuccess(row))
 			return
 		}
@@ -72,7 +92,7 @@ async function signed(message: Message, { sign }: ReadyEndpoint, runtime: Runtim
 	const body = new TextEncoder().encode(JSON.stringify(message.payload))
 	const { [WEBHOOK_ID]: webhookId = message.id, ...others } = message.headers
 	const seconds = Math.floor(runtime.wallNow() / 1_000)
-	const own = Object.entries(others).filter(([name]) => !NOT_SENT.has(name.toLowerCase()))
+	const own = Object.entries(others).filter(([name]) => isSent(name.toLowerCase()))
 	const headers = {
 		'content-type': 'application/json',
 		'user-agent': 'yaoki-webhooks',

@@ -27,7 +27,7 @@ export interface WebhookEndpoint {
 const PREFIX = 'webhook:'
 
 /** The name under which a relay serves all endpoints. */
-export const ENDPOINT_PATTERN = 'webhook:*'
+export const ENDPOINT_PATTERN: 'webhook:*' = 'webhook:*'
 
 /** True if a destination is an endpoint, or all of them. */
 export const isEndpoint = (destination: string): boolean => destination.startsWith(PREFIX)

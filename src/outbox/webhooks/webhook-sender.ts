@@ -8,6 +8,8 @@ export interface OutgoingWebhook {
 	readonly headers: Readonly<Record<string, string>>
 	readonly body: Uint8Array<ArrayBuffer>
 	readonly signal: AbortSignal
+	/** Called when the status has arrived, before the body is read. */
+	readonly onStatus: (status: number) => void
 }
 
 /** The response to a request, whatever its status is. */
@@ -38,11 +40,12 @@ export function createSender(settings: WebhooksSettings): WebhookSender {
 
 function fetchSender({ fetch: given, maxResponseBytes }: WebhooksSettings): WebhookSender {
 	return {
-		async send({ url, headers, body, signal }) {
+		async send({ url, headers, body, signal, onStatus }) {
 			// The global one is looked up for each request: tests replace it.
 			const send = given ?? globalThis.fetch
 			// A redirect is a failure: the URL of the endpoint is wrong, or leads to an address that was not checked.
 			const response = await send(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+			onStatus(response.status)
 			const excerpt = (await readExcerpt(response.body, maxResponseBytes, signal)) ?? ''
 			return {
 				status: response.status,

@@ -1,3 +1,4 @@
+/** What `stats()` of webhooks returns. Telemetry reads it, and runs where webhooks do not. */
 import type { EndpointCounts } from '../store/endpoint-store.ts'
 
 /** Counts of endpoints. `webhooks.stats()` returns it. */

@@ -65,6 +65,12 @@ const RETRY_DELAYS_MS: readonly number[] = [
 	...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ]
 
+/**
+ * A Retry-After pauses the endpoint, which delays its messages for at least that time. It does not replace the
+ * delays above: a server that asks for a second with every response would end a message within ten seconds.
+ */
+const scheduleOnly = (): undefined => undefined
+
 /** Many endpoints share a relay, and a customer's server is often small. */
 const MAX_CONCURRENT = 8
 
@@ -190,6 +196,7 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 					maxRetries: RETRY_DELAYS_MS.length,
 					jitterStrategy: 'proportional',
 					classify: classifyDelivery,
+					delayFor: scheduleOnly,
 					...retry,
 				},
 				circuitBreaker: {
@@ -245,7 +252,9 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 				'no destination, because endpoints have them',
 			)
 		const eventId = this.#newId()
-		const withId = { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } }
+		// Headers of another type are rejected as those of any message.
+		const isPlain = headers === undefined || isObject(headers)
+		const withId = isPlain ? { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } } : message
 		return { eventId, tenant: readTenant(tenant), message: withId }
 	}
 

@@ -2,7 +2,7 @@
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { DestinationStats, OutboxStats } from '../../outbox/diagnostics/stats.ts'
-import type { InboxStats } from '../../outbox/inbox/inbox.ts'
+import type { InboxStats } from '../../outbox/inbox/inbox-stats.ts'
 import { ENDPOINT_PATTERN, isEndpoint } from '../../outbox/webhooks/endpoint.ts'
 import type { WebhookStats } from '../../outbox/webhooks/webhook-stats.ts'
 import type { ObservedSource } from '../observe/exporter.ts'

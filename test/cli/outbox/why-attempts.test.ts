@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest'
+import { TimeoutError } from 'yaoki'
 import type { NewAttempt } from '../../../src/outbox/store/rows.ts'
-import { claim, enqueue } from './fixtures.ts'
+import { blocks, page } from '../../examples/markdown.ts'
+import { beat, claim, enqueue } from './fixtures.ts'
 import { testOutbox, UNKNOWN_ID } from './test-outbox.ts'
 
 const env = testOutbox()
 
 const STARTED = Date.UTC(2030, 0, 1)
 
-/** Fails the only message of billing as given, with a record of the attempt. */
-async function attempt(part: Partial<NewAttempt>, type: 'retry' | 'sent' = 'retry'): Promise<void> {
+/** Fails the only message of billing as given, with a record of the attempt. Its next attempt is due in `inMs`. */
+async function attempt(part: Partial<NewAttempt>, type: 'retry' | 'sent' = 'retry', inMs = 0): Promise<void> {
 	const [row] = await claim(env.outbox.store, 'billing')
 	const { id = '', attempt: number = 0 } = row ?? {}
 	const log: NewAttempt = {
@@ -26,9 +28,10 @@ async function attempt(part: Partial<NewAttempt>, type: 'retry' | 'sent' = 'retr
 		keepForMs: 3_600_000,
 		...part,
 	}
-	const error = { type: 'Error', message: 'not now', fingerprint: 'f' }
+	const { errorType, errorMessage } = part
+	const error = { type: errorType ?? 'Error', message: errorMessage ?? 'not now', fingerprint: 'f' }
 	const ref = { id, attempt: number, log }
-	const settlement = type === 'sent' ? { ...ref, type } : { ...ref, type, inMs: 0, delayMs: 0, error }
+	const settlement = type === 'sent' ? { ...ref, type } : { ...ref, type, inMs, delayMs: 0, error }
 	await env.outbox.store.settle('some-relay', [settlement], false)
 }
 
@@ -50,6 +53,35 @@ test('why prints the attempts below the reason, with status, error and the start
 			'',
 		].join('\n'),
 	)
+})
+
+test('why prints what the guide shows', async () => {
+	const guide = page('docs/guide/attempt-log.md')
+	const shown = blocks(guide).find(({ code }) => code.startsWith('Next attempt in '))?.code
+	const [id = ''] = await enqueue(env.outbox, 'billing', 1)
+	await beat(env.outbox.store)
+	await attempt({
+		startedAt: Date.UTC(2026, 10, 18, 13, 12, 4, 517),
+		durationMs: 31,
+		statusCode: 503,
+		errorType: 'HttpError',
+		errorMessage: 'HTTP 503 for POST https://billing.example.com/orders',
+		response: '{"error":"maintenance"}',
+	})
+	const timeout = new TimeoutError('billing', 30_000)
+	await attempt(
+		{
+			startedAt: Date.UTC(2026, 10, 18, 13, 12, 6, 204),
+			durationMs: timeout.timeoutMs,
+			outcome: 'timed-out',
+			errorType: timeout.name,
+			errorMessage: timeout.message,
+		},
+		'retry',
+		60_000,
+	)
+	const { stdout } = await env.cli(`why ${id}`)
+	expect(stdout.replace(/ in \d+ s/, ' in 7 s')).toBe(shown)
 })
 
 test('why shortens a response, and --json prints all of it', async () => {

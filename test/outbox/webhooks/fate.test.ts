@@ -23,6 +23,29 @@ test.each([301, 307, 400, 401, 404, 422, 500, 501])(
 	},
 )
 
+test('a short Retry-After does not use up the attempts of three days within seconds', async () => {
+	await using shop = await setupWebhooks()
+	await create(shop, A)
+	shop.respond(A, () => new Response(null, { status: 429, headers: { 'retry-after': '1' } }))
+	await shop.webhooks.enqueue(EVENT)
+	await shop.start()
+	await shop.system.clock.advance(MINUTE)
+	expect(shop.received).toHaveLength(2)
+	expect(await shop.system.outbox.dead.list()).toEqual([])
+})
+
+test('a long Retry-After pauses the endpoint for at least that time', async () => {
+	await using shop = await setupWebhooks()
+	await create(shop, A)
+	shop.respond(A, () => new Response(null, { status: 503, headers: { 'retry-after': '600' } }))
+	await shop.webhooks.enqueue(EVENT)
+	await shop.start()
+	await shop.system.clock.advance(9 * MINUTE)
+	expect(shop.received).toHaveLength(1)
+	await shop.system.clock.advance(5 * MINUTE)
+	expect(shop.received).toHaveLength(2)
+})
+
 test('the id and the body are the same for each attempt, the time is that of the attempt', async () => {
 	await using shop = await setupWebhooks()
 	const { secret } = await shop.webhooks.endpoints.create({ url: A, topics: ['*'] })

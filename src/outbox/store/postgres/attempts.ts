@@ -24,11 +24,11 @@ from {s}.outbox_attempts
 where message_id = $1::uuid and (started_at, attempt, relay) > ($3::bigint, $4::int, $5::text)
 order by started_at, attempt, relay limit $2::int`
 
-/** \`deleted\`: the rows. */
+/** The time is a subquery, because a condition on an index cannot contain the clock itself. `deleted`: the rows. */
 const DROP = `
 with deleted as (
 	delete from {s}.outbox_attempts where ctid = any(array(
-		select ctid from {s}.outbox_attempts where expires_at <= {now}
+		select ctid from {s}.outbox_attempts where expires_at <= (select {now})
 		order by expires_at limit $1::int for update skip locked
 	)) returning 1
 )

@@ -102,11 +102,14 @@ const AUDIT_CONDITIONS = {
 	until: ['done_at <', 'bigint'],
 } as const satisfies Record<keyof StoreAuditFilter, readonly [string, string]>
 
-/** Deletes the oldest rows of a table, a limited number at a time. The column `id` identifies a row. `deleted`: the rows. */
+/**
+ * Deletes the oldest rows of a table, a limited number at a time. The column `id` identifies a row. The time is a
+ * subquery, because a condition on an index cannot contain the clock itself. `deleted`: the rows.
+ */
 const dropSql = (table: string, id: string, time: string): string => `
 with deleted as (
 	delete from {s}.${table} where ${id} = any(array(
-		select ${id} from {s}.${table} where ${time} < {now} - $1::bigint
+		select ${id} from {s}.${table} where ${time} < (select {now} - $1::bigint)
 		order by ${time} limit $2::int for update skip locked
 	)) returning 1
 )

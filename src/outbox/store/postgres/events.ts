@@ -6,22 +6,34 @@ import { splitTopics } from '../decisions/endpoint.ts'
 import type { EndpointStore, StoredEventRow } from '../endpoint-store.ts'
 import { MAX_TIME } from '../stored-values.ts'
 import { runnerFor } from './insert.ts'
-import { Parameters } from './messages.ts'
 
 const INSERT = `
 insert into {s}.webhook_events (id, tenant, topic, key, payload, headers, created_at, expires_at)
 select $1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, clock.ms, least(clock.ms + $7::bigint, ${MAX_TIME})
 from (select {now} as ms) clock`
 
-/** Finds the position of an event. If it was deleted, its id remains. */
 const POSITION = `
 select created_at as at from {s}.webhook_events where id = $1::uuid`
 
-/** \`deleted\`: the rows. */
+/** $2 exact topics, $3 the beginnings of patterns, $5 and $6 the start. */
+const select = (start: string): string => `
+select id::text as id, tenant, topic, key, payload, headers, created_at as "createdAt" from {s}.webhook_events
+where tenant = $1::text and ${start} and (topic = any($2::text[]) or exists (
+	select from unnest($3::text[]) as given(beginning) where starts_with(topic, beginning)
+))
+order by created_at, webhook_events.id limit $4::int`
+
+/** One lower bound each: with two, PostgreSQL may start to read the index at the earlier one. */
+const FIRST = select('created_at >= $5::bigint')
+const NEXT = select('(created_at, id) > ($5::bigint, $6::uuid)')
+/** After an event that was deleted: its id remains. */
+const AFTER_DELETED = select('created_at >= $5::bigint and id > $6::uuid')
+
+/** The time is a subquery, because a condition on an index cannot contain the clock itself. `deleted`: the rows. */
 const DROP = `
 with deleted as (
 	delete from {s}.webhook_events where ctid = any(array(
-		select ctid from {s}.webhook_events where expires_at <= {now}
+		select ctid from {s}.webhook_events where expires_at <= (select {now})
 		order by expires_at limit $1::int for update skip locked
 	)) returning 1
 )
@@ -38,29 +50,18 @@ export const eventOperations = (
 	async events({ tenant, topics, since }, limit, after) {
 		// Starting over for an invalid id would make a caller page forever.
 		if (after !== undefined && !isUuid(after)) return []
-		const [position] = after === undefined ? [] : await executor.run<{ readonly at: Big }>(POSITION, [after])
 		const { exact, beginnings } = splitTopics(topics)
-		const parameters = new Parameters()
-		const conditions = [
-			`tenant = ${parameters.add(tenant, 'text')}`,
-			`(topic = any(${parameters.add(textList(exact), 'text::text[]')}) or exists (
-				select from unnest(${parameters.add(textList(beginnings), 'text::text[]')}) as given(beginning)
-				where starts_with(topic, beginning)))`,
-		]
-		// One lower bound: with two, PostgreSQL may start to read the index at the earlier one.
-		if (after !== undefined && Number(position?.at) >= since) {
-			const at = parameters.add(Number(position?.at), 'bigint')
-			conditions.push(`(created_at, id) > (${at}, ${parameters.add(after, 'uuid')})`)
-		} else {
-			conditions.push(`created_at >= ${parameters.add(Math.ceil(since), 'bigint')}`)
-			if (after !== undefined && !position) conditions.push(`id > ${parameters.add(after, 'uuid')}`)
+		const values = [tenant, textList(exact), textList(beginnings), limit]
+		const run = async (sql: string, ...start: (string | number)[]) => {
+			const rows = await executor.bounded.run<StoredEventRow>(sql, [...values, ...start])
+			return rows.map((row) => withNumbers(row, ['createdAt']))
 		}
-		const sql = `
-		select id::text as id, tenant, topic, key, payload, headers, created_at as "createdAt"
-		from {s}.webhook_events where ${conditions.join(' and ')}
-		order by created_at, webhook_events.id limit ${parameters.add(limit, 'int')}`
-		const rows = await executor.runOnce<StoredEventRow>(sql, parameters.values)
-		return rows.map((row) => withNumbers(row, ['createdAt']))
+		const from = Math.ceil(since)
+		if (after === undefined) return run(FIRST, from)
+		const [position] = await executor.bounded.run<{ readonly at: Big }>(POSITION, [after])
+		if (position === undefined) return run(AFTER_DELETED, from, after)
+		const at = Number(position.at)
+		return at >= from ? run(NEXT, at, after) : run(FIRST, from)
 	},
 	async dropEvents(limit) {
 		const [row] = await executor.bounded.run<{ readonly count: Big }>(DROP, [limit])

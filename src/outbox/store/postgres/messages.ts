@@ -12,7 +12,7 @@ export class Parameters {
 	readonly values: Value[] = []
 
 	/** Returns the placeholder with its type, which PostgreSQL cannot always infer. */
-	add(value: Value, type: 'text' | 'bigint' | 'int' | 'uuid' | 'text::uuid[]' | 'text::text[]'): string {
+	add(value: Value, type: 'text' | 'bigint' | 'int' | 'uuid' | 'text::uuid[]'): string {
 		this.values.push(value)
 		return `$${this.values.length}::${type}`
 	}

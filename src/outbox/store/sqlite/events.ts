@@ -30,8 +30,10 @@ const select = (start: string): string => `SELECT ${LIST} FROM yaoki_webhook_eve
 			OR EXISTS (SELECT 1 FROM json_each(?3) WHERE substr(topic, 1, length(value)) = value))
 	ORDER BY created_at, id LIMIT ?4`
 
+type Start = 'first' | 'next' | 'afterDeleted'
+
 /** One lower bound each: with two, SQLite may start to read the index at the earlier one. */
-export const SELECT_EVENTS: Readonly<Record<'first' | 'next' | 'afterDeleted', string>> = {
+export const SELECT_EVENTS: Readonly<Record<Start, string>> = {
 	first: select('created_at >= ?5'),
 	next: select('(created_at, id) > (?5, ?6)'),
 	/** After an event that was deleted: its id remains. */
@@ -56,7 +58,7 @@ export const eventOperations = (
 	events({ tenant, topics, since }, limit, after) {
 		const { exact, beginnings } = splitTopics(topics)
 		const params = [tenant, JSON.stringify(exact), JSON.stringify(beginnings), limit]
-		const rowsFrom = (how: keyof typeof SELECT_EVENTS, ...start: SqlValue[]) =>
+		const rowsFrom = (how: Start, ...start: SqlValue[]) =>
 			connection.rows(SELECT_EVENTS[how], ...params, ...start).map(toEvent)
 		if (after === undefined) return rowsFrom('first', since)
 		const position = connection.row(POSITION, after)?.[0]

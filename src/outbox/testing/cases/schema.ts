@@ -1,7 +1,9 @@
 /** Migrations, and calls without tables. */
 import assert from 'node:assert/strict'
+import type { Queryable } from '../../../sql/clients.ts'
 import { required } from '../harness/assertions.ts'
-import { type CaseTable, OPERATOR, target } from '../harness/harness.ts'
+import type { EndpointCase } from '../harness/endpoints.ts'
+import { type CaseTable, OPERATOR, type StoreHarness, target } from '../harness/harness.ts'
 
 export const schema: CaseTable = {
 	'numbers its steps from 1, each with a name and SQL': async ({ store }) => {
@@ -48,6 +50,15 @@ export const schema: CaseTable = {
 		const foreign = isSql ? { prepare: () => ({ all: () => [] }) } : { query: async () => ({ rows: [] }) }
 		assert.equal(store.accepts(foreign), false)
 	},
+}
+
+const expectSchemaErrors = async (
+	{ store }: StoreHarness,
+	calls: Readonly<Record<string, () => Promise<unknown>>>,
+): Promise<void> => {
+	const needed = required(store.migrations.at(-1), 'a migration').version
+	const error = { name: 'OutboxSchemaError', code: 'YAOKI_OUTBOX_SCHEMA', found: 0, needed }
+	for (const [name, call] of Object.entries(calls)) await assert.rejects(call, error, `${name} says so`)
 }
 
 export const withoutTables: CaseTable = {
@@ -100,9 +111,7 @@ export const withoutTables: CaseTable = {
 			stats: () => store.stats(10),
 			'stats of one destination': () => store.stats(10, 'a'),
 		}
-		const needed = required(store.migrations.at(-1), 'a migration').version
-		const error = { name: 'OutboxSchemaError', code: 'YAOKI_OUTBOX_SCHEMA', found: 0, needed }
-		for (const [name, call] of Object.entries(calls)) await assert.rejects(call, error, `${name} says so`)
+		await expectSchemaErrors(t, calls)
 	},
 
 	'reports version 0 before the first migration and works after it': async (t) => {
@@ -111,5 +120,41 @@ export const withoutTables: CaseTable = {
 		await assert.rejects(() => t.enqueueOne())
 		await store.migrate()
 		await t.find(await t.enqueueOne())
+	},
+}
+
+/** Rejects as the call does. */
+async function inTransaction(t: StoreHarness, call: (tx: Queryable) => Promise<unknown>): Promise<void> {
+	const failed = await t.transaction(async (tx) => {
+		try {
+			await call(tx)
+			return undefined
+		} catch (error) {
+			return { error }
+		}
+	}, 'rollback')
+	if (failed) throw failed.error
+}
+
+export const endpointsWithoutTables: Readonly<Record<string, EndpointCase>> = {
+	'rejects every call with OutboxSchemaError if there are no tables': async (e) => {
+		const { t, store } = e
+		if ((await t.store.schemaVersion()) > 0) return
+		await expectSchemaErrors(t, {
+			insert: () => e.insert(),
+			find: () => store.find(t.id()),
+			list: () => store.list({}, 10),
+			change: () => e.enable(t.id()),
+			delete: () => store.delete(t.id(), OPERATOR),
+			matching: async () => store.matching('', ['*']),
+			'matching in a transaction': () => inTransaction(t, async (tx) => store.matching('', ['*'], tx)),
+			recordFailure: () => store.recordFailure(t.id()),
+			recordSuccess: () => store.recordSuccess(t.id()),
+			stats: () => store.stats(),
+			insertEvent: async () => store.insertEvent(e.event()),
+			'insertEvent in a transaction': () => inTransaction(t, async (tx) => store.insertEvent(e.event(), tx)),
+			events: () => e.events(),
+			dropEvents: () => store.dropEvents(10),
+		})
 	},
 }

@@ -69,9 +69,12 @@ export function guardedLookup(resolve: WebhookLookup, allow: AllowList): LookupF
 			if (isDone) return
 			isDone = true
 			const result = error ? toError(error) : checkAddresses(hostname, found, allow)
-			if (result instanceof Error) callback(result, [])
-			else if (all) callback(null, result)
-			else callback(null, ...firstOf(result))
+			// Never within the call, as resolvers with a cache do: Node would report a closed connection instead of the error.
+			queueMicrotask(() => {
+				if (result instanceof Error) callback(result, [])
+				else if (all) callback(null, result)
+				else callback(null, ...firstOf(result))
+			})
 		}
 		const options = {
 			all: true as const,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { OVERTAKING } from '../../../../src/outbox/store/postgres/claim-sql.ts'
@@ -14,7 +15,15 @@ import { setup } from './setup.ts'
 
 const postgres = setup()
 
-const TABLES = ['outbox', 'outbox_dead', 'outbox_destinations']
+const TABLES = [
+	'outbox_history',
+	'outbox_attempts',
+	'outbox',
+	'outbox_dead',
+	'outbox_destinations',
+	'webhook_endpoints',
+	'webhook_events',
+]
 const MESSAGES = 5_000
 const KEYS = 200
 const LIMIT = 100
@@ -34,6 +43,16 @@ async function fill(count: number): Promise<void> {
 	await postgres.pool.query(
 		`insert into ${postgres.schema}.outbox_destinations (destination) select 'other' || i from generate_series(1, $1::int) i
 		on conflict do nothing`,
+		[count],
+	)
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.webhook_endpoints (id, created_at, tenant, url, topics, secrets)
+		select gen_random_uuid(), 0, 'acme', 'https://example.com', array['*'], '' from generate_series(1, $1::int) i`,
+		[count],
+	)
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.webhook_events (id, created_at, expires_at, tenant, topic, payload)
+		select gen_random_uuid(), i, i, 'acme', 't', '{}' from generate_series(1, $1::int) i`,
 		[count],
 	)
 }
@@ -127,6 +146,19 @@ async function runOthers(store: PostgresOutboxStore): Promise<void> {
 	const rate = { limit: 1, intervalMs: 1_000, burst: 1 }
 	await store.acquireTokens('a', 1, rate)
 	await store.returnTokens('a', 1, rate)
+	await store.dropHistory(1, 10)
+	await store.dropAttempts(10)
+	const endpoint = randomUUID()
+	await store.endpoints?.find(endpoint)
+	await store.endpoints?.recordFailure(endpoint)
+	await store.endpoints?.recordSuccess(endpoint)
+	await store.endpoints?.dropEvents(10)
+	const { rows: events } = await postgres.pool.query(
+		`insert into ${postgres.schema}.webhook_events (id, created_at, expires_at, tenant, topic, payload)
+		values (gen_random_uuid(), 1, 4e12, 'acme', 't', '{}') returning id::text as id`,
+	)
+	const all = { tenant: 'acme', topics: ['a', 'b.*'], since: 0 }
+	for (const after of [undefined, randomUUID(), events[0].id]) await store.endpoints?.events(all, 10, after)
 }
 
 /** A statement that runs only if messages were replayed during a claim. */
@@ -190,7 +222,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 		await runOthers(store)
 		await runOvertaking(pool)
 		await fill(MESSAGES)
-		expect(recorder.texts.size).toBe(30)
+		expect(recorder.texts.size).toBe(40)
 		for (const isAnalyzed of [false, true]) {
 			if (isAnalyzed) await onEach((table) => `vacuum analyze ${table}`)
 			for (const text of recorder.texts.values())

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
+import { endpointStoreConformance, outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
 import { postgresPool } from '../../../support/postgres-pool.ts'
 import { openOnPool } from './opened.ts'
 
 const postgres = postgresPool()
 
-for (const { name, run } of outboxStoreConformance(() => openOnPool(postgres.pool)))
+const open = () => openOnPool(postgres.pool)
+for (const { name, run } of [...outboxStoreConformance(open), ...endpointStoreConformance(open)])
 	test(name, async () => {
 		await expect(run()).resolves.toBeUndefined()
 	})

@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { OutboxSchemaError } from '../../../../src/outbox/store/errors.ts'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
+import { endpointStoreConformance, outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { openOnPGlite } from './opened.ts'
@@ -46,4 +46,6 @@ test('does not hang without tables in a transaction, although PGlite has one con
 	await expect(db.transaction((tx) => store.insert(newRows(2), tx))).rejects.toThrow(OutboxSchemaError)
 })
 
-for (const { name, run } of outboxStoreConformance(() => openOnPGlite(db))) test(name, run)
+const open = () => openOnPGlite(db)
+for (const { name, run } of [...outboxStoreConformance(open), ...endpointStoreConformance(open)])
+	test(name, run)

@@ -2,13 +2,15 @@
 import { describe, expect, test, vi } from 'vitest'
 import { Outbox } from '../../../../src/outbox/outbox.ts'
 import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
-import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
+import { endpointStoreConformance, outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
 import { temporaryFile } from '../../../support/temporary-file.ts'
 import { BETTER_DRIVERS, type OpenBetter } from '../../enqueue/better-sqlite.ts'
 import { openSqliteFile } from '../open-sqlite.ts'
 
 describe.each(BETTER_DRIVERS)('a store with %s', (_, open) => {
-	for (const { name, run } of outboxStoreConformance(() => openSqliteFile(open))) test(name, run)
+	const openStore = () => openSqliteFile(open)
+	for (const { name, run } of [...outboxStoreConformance(openStore), ...endpointStoreConformance(openStore)])
+		test(name, run)
 
 	test('does not warn about a tx of the same driver; a store with node:sqlite does, once', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})

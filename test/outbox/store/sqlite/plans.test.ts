@@ -2,6 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CLAIM_TEXTS, MARK_LIST } from '../../../../src/outbox/store/sqlite/claim.ts'
 import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/due.ts'
+import { MATCHING } from '../../../../src/outbox/store/sqlite/endpoints.ts'
+import { SELECT_EVENTS } from '../../../../src/outbox/store/sqlite/events.ts'
 import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
 import { DELETE_BY } from '../../../../src/outbox/store/sqlite/settle.ts'
 import type { SqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
@@ -105,5 +107,26 @@ describe('the statistics', () => {
 		expect(planOf(await emptyStore(), NEXT_BLOCKED_KEY)).toBe(
 			'SEARCH yaoki_outbox_dead USING INDEX yaoki_outbox_dead_blocking (destination=? AND key>?)',
 		)
+	})
+})
+
+describe('webhooks', () => {
+	it('an event finds its endpoints in the index of tenants and topics', async () => {
+		const plan = planOf(await emptyStore(), MATCHING)
+		expect(plan).toContain('SEARCH yaoki_webhook_subscriptions USING PRIMARY KEY (tenant=? AND topic=?)')
+	})
+
+	it('a page of events is read in the order of the index, from its start', async () => {
+		const store = await emptyStore()
+		const index = 'SEARCH yaoki_webhook_events USING INDEX yaoki_webhook_events_tenant'
+		for (const [how, start] of [
+			['first', 'tenant=? AND created_at>?'],
+			['next', 'tenant=? AND (created_at,id)>(?,?)'],
+			['afterDeleted', 'tenant=? AND created_at>?'],
+		] as const) {
+			const plan = planOf(store, SELECT_EVENTS[how])
+			expect(plan).toContain(`${index} (${start})`)
+			expect(plan).not.toContain('TEMP B-TREE FOR ORDER')
+		}
 	})
 })
