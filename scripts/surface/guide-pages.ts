@@ -44,6 +44,7 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	batches: 'batchDestination BatchReport',
 	orms: 'drizzleTx knexTx kyselyTx mikroOrmTx postgresJsTx prismaTx sequelizeTx typeormTx',
 	'dead-letters': 'DeadLetterNotFoundError',
+	webhooks: 'Webhooks WebhookEndpointError WebhookUrlError',
 	'outbox-operations': 'redactFields',
 	'relay-crashes': 'OutboxLeaseLostError OutboxStoreError',
 	'outbox-stores': 'OutboxStore outboxStoreConformance endpointStoreConformance',

@@ -70,11 +70,20 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'logging: logger option': true,
 	'event-log: event log option': true,
 	'verify-webhooks: verification option': true,
+	'webhooks-reference: webhooks option': true,
+	'webhooks-reference: protection option': true,
+	'webhooks-reference: event field': true,
+	'webhooks-reference: field of create': true,
+	'webhooks-reference: field of update': true,
+	'webhooks-reference: rotation option': true,
+	'webhooks-reference: condition of list': true,
+	'webhooks-reference: resend option': true,
+	'webhooks-reference: field of an endpoint': true,
 	'testing: option': true,
 }
 
 function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
-	const [backoff, explain, events, http, client, relay, dead, outbox] = [
+	const [backoff, explain, events, http, client, relay, dead, outbox, webhooks] = [
 		guide('backoff'),
 		guide('explain'),
 		guide('events'),
@@ -83,6 +92,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		guide('relay'),
 		guide('dead-letters'),
 		guide('outbox-reference'),
+		guide('webhooks-reference'),
 	]
 	const released = table(outbox, '`type`', 'when', 'its own fields').find(
 		([type]) => type === '`relay_released`',
@@ -113,6 +123,10 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'findings of lint': firstNames(table(guide('lint'), '`code`', 'problem')),
 		'reason of BulkheadRejectedError': namedIn(explain, /^`bulkhead-full`.*$/m),
 		'reason of WebhookVerificationError': firstNames(table(guide('verify-webhooks'), '`reason`')),
+		'reason of WebhookUrlError': firstNames(table(webhooks, '`reason` of a URL')),
+		disabledReason: firstNames(table(webhooks, '`disabledReason`')),
+		'methods of webhooks': firstNames(table(webhooks, 'method of webhooks')),
+		'methods of endpoints': firstNames(table(webhooks, 'method of endpoints')),
 		'events of an outbox': firstNames(table(outbox, '`type`', 'when', 'fields')),
 		'outcome of an attempt': firstNames(table(guide('attempt-log'), '`outcome`', 'the attempt')),
 		'field of an attempt': firstNames(table(guide('attempt-log'), 'field')),
@@ -155,6 +169,7 @@ export function documentedTypes(): string {
 		...compareEvents('relay', table(guide('outbox-reference'), '`type`', 'when', 'its own fields')),
 		...compareEvents('idempotency', table(guide('idempotency-reference'), '`type`', 'when')),
 		...compareEvents('inbox', table(guide('inbox'), '`type`', 'when')),
+		...compareEvents('webhooks', table(guide('webhooks-reference'), '`type`', 'when', 'its own fields')),
 		...compareEvents('fault', faults),
 		...faults.map(
 			([kind = '', , , example = '']) =>

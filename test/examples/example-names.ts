@@ -25,6 +25,7 @@ import type {
 	Relay,
 	sequelizeTx,
 	typeormTx,
+	Webhooks,
 } from 'yaoki/outbox'
 import type { OutboxStore } from 'yaoki/outbox/store'
 import type { OutboxStoreUnderTest } from 'yaoki/outbox/testing'
@@ -172,6 +173,7 @@ export declare const outbox: Outbox
 export declare const relay: Relay
 export declare const OrderCreated: z.ZodType<OrderOfShop>
 export declare const inbox: Inbox
+export declare const webhooks: Webhooks
 export declare const messageId: string
 export declare const tx: PoolClient
 export declare const search: { index(messages: readonly Message[]): Promise<BatchReport> }

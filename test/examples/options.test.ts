@@ -22,7 +22,14 @@ import {
 import { resilientInterceptor } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
 import { memoryIdempotencyStore } from 'yaoki/idempotency'
-import { batchDestination, postgresInboxStore, sqliteInboxStore, sqliteOutboxStore } from 'yaoki/outbox'
+import {
+	batchDestination,
+	Outbox,
+	postgresInboxStore,
+	sqliteInboxStore,
+	sqliteOutboxStore,
+	Webhooks,
+} from 'yaoki/outbox'
 import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
 import { TOKEN_BUDGET_SCHEMA } from '../../src/core/budget/token-budget.ts'
 import { readAdaptiveBulkheadOptions, readBulkheadOptions } from '../../src/core/bulkhead/options.ts'
@@ -46,6 +53,8 @@ import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/postgres-store.ts'
 import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts'
+import { readKeepFor, readResend } from '../../src/outbox/webhooks/endpoint-options.ts'
+import { readWebhooksOptions } from '../../src/outbox/webhooks/webhooks-options.ts'
 import { QUOTA_BUDGET_SCHEMA, QuotaBudget } from '../../src/sim/scenario/quota-budget.ts'
 import { readLoggerOptions } from '../../src/telemetry/logs/logger.ts'
 import { readEventLogOptions } from '../../src/telemetry/node/event-log.ts'
@@ -152,6 +161,17 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['tracing-reference', 'option', readOpenTelemetryOptions],
 	['logging', 'logger option', (options) => plain(readLoggerOptions(options))],
 	['event-log', 'event log option', eventLogDefaults],
+	['webhooks-reference', 'webhooks option', (options) => plain(readWebhooksOptions(options))],
+	[
+		'webhooks-reference',
+		'protection option',
+		(ssrfProtection) => onlyChecked(readWebhooksOptions({ ssrfProtection })),
+	],
+	[
+		'webhooks-reference',
+		'resend option',
+		(options) => onlyChecked(readResend({ since: new Date(), ...options }, 'endpoints.resend')),
+	],
 	['verify-webhooks', 'verification option', (options) => plain(readVerifyOptions(options))],
 ]
 /** Defaults that are values. Computed settings are not options, and the table describes switches in words. */
@@ -222,6 +242,40 @@ const budgetDefaults = (_checked: object, schema: Readonly<Record<string, unknow
 	Object.fromEntries(
 		Object.entries(schema).flatMap(([name, rule]) => (Array.isArray(rule) ? [[name, rule[2]]] : [])),
 	)
+test('the defaults of endpoints of webhooks in the guide are those of the code', () => {
+	const reference = page('docs/guide/webhooks-reference.md')
+	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:') })
+	const { maxConcurrent, attemptLog, retry } = new Webhooks(outbox).destinations()['webhook:*']
+	const delays = Array.isArray(retry?.growth) ? retry.growth : []
+	const documented = table(reference, 'destination default').map(([name = '', value]) => [
+		named(name)[0],
+		value,
+	])
+	expect(documented).toEqual([
+		['maxConcurrent', String(maxConcurrent)],
+		['attemptLog', attemptLog ? 'on' : 'off'],
+		['retry.growth', delays.map(thousands).join(', ')],
+		['retry.maxRetries', String(retry?.maxRetries)],
+		['retry.maxDelayMs', thousands(Number(retry?.maxDelayMs))],
+		['retry.jitterStrategy', `\`'${retry?.jitterStrategy}'\``],
+		['retry.classify', 'all but 2xx and 410 is retried'],
+		['retry.delayFor', 'the schedule'],
+	])
+	const units: readonly (readonly [unit: string, ms: number])[] = [
+		['h', 3_600_000],
+		['min', 60_000],
+		['s', 1_000],
+	]
+	const [, ...shown] = table(page('docs/guide/webhooks.md'), 'retry', '1')[0] ?? []
+	const inUnits = (delay: number) => {
+		const [unit = '', ms = 1] = units.find(([, length]) => delay >= length) ?? []
+		return `${delay / ms} ${unit}`
+	}
+	expect(shown).toEqual(delays.map(inUnits))
+	const keepFor = table(reference, 'rotation option').find(([name]) => name === '`keepForMs`')
+	expect(keepFor?.[1]).toBe(thousands(readKeepFor(undefined)))
+})
+
 const rowsOf = (path: string, head: string) => table(page(`docs/guide/${path}.md`), head, 'default')
 
 test.each(tables)(
@@ -238,7 +292,7 @@ test.each(tables)(
 
 /** Options without a default. The readers above pass them. */
 const REQUIRED: ReadonlySet<string> = new Set([
-	...['client', 'deliver', 'destinations', 'file', 'path', 'principal', 'store'],
+	...['client', 'deliver', 'destinations', 'file', 'path', 'principal', 'since', 'store'],
 ])
 
 test.each(tables)('the defaults in %s, table "%s", are those of the code', (path, head, read) => {

@@ -58,6 +58,7 @@ import type {
 	MessageAttempt,
 	MessageFilter,
 	NewMessage,
+	NewWebhookEndpoint,
 	OutboxEvent,
 	OutboxOptions,
 	OutboxStats,
@@ -65,7 +66,16 @@ import type {
 	RelayEvent,
 	RelayOptions,
 	ReplayReport,
+	ResendOptions,
 	SqliteOutboxStoreOptions,
+	SsrfProtectionOptions,
+	WebhookEndpoint,
+	WebhookEndpointFilter,
+	WebhookEvent,
+	WebhookMessage,
+	Webhooks,
+	WebhooksOptions,
+	WebhookUrlError,
 } from 'yaoki/outbox'
 import type { Fault, MeasureName } from 'yaoki/sim'
 import type { LoggerOptions, OpenTelemetryOptions } from 'yaoki/telemetry'
@@ -82,6 +92,11 @@ import type { DeadLetterChanges, ReplayOptions } from '../../src/outbox/dead-let
 import type { DestinationOptions } from '../../src/outbox/destinations/destination.ts'
 import type { PostgresInboxStoreOptions } from '../../src/outbox/inbox/store/postgres/postgres-store.ts'
 import type { SqliteInboxStoreOptions } from '../../src/outbox/inbox/store/sqlite/sqlite-store.ts'
+import type {
+	RotateSecretOptions,
+	WebhookEndpointChange,
+} from '../../src/outbox/webhooks/endpoint-options.ts'
+import type { WebhookEndpoints } from '../../src/outbox/webhooks/endpoints.ts'
 import type { QuotaBudgetOptions } from '../../src/sim/scenario/quota-budget.ts'
 
 /** The object among the accepted values. */
@@ -141,6 +156,15 @@ export interface Options {
 	'logging: logger option': keyof LoggerOptions
 	'event-log: event log option': keyof EventLogOptions
 	'verify-webhooks: verification option': keyof VerifyWebhookOptions
+	'webhooks-reference: webhooks option': keyof WebhooksOptions
+	'webhooks-reference: protection option': keyof SsrfProtectionOptions
+	'webhooks-reference: event field': keyof WebhookMessage
+	'webhooks-reference: field of create': keyof NewWebhookEndpoint
+	'webhooks-reference: field of update': keyof WebhookEndpointChange
+	'webhooks-reference: rotation option': keyof RotateSecretOptions
+	'webhooks-reference: condition of list': keyof WebhookEndpointFilter
+	'webhooks-reference: resend option': keyof ResendOptions
+	'webhooks-reference: field of an endpoint': keyof WebhookEndpoint
 	'testing: option': Exclude<keyof FaultsOptions, keyof PolicyOptions>
 }
 
@@ -179,6 +203,10 @@ export interface Facts {
 	'findings of lint': LintFinding['code']
 	'reason of BulkheadRejectedError': BulkheadRejectedError['reason']
 	'reason of WebhookVerificationError': WebhookVerificationError['reason']
+	'reason of WebhookUrlError': WebhookUrlError['reason']
+	disabledReason: NonNullable<WebhookEndpoint['disabledReason']>
+	'methods of webhooks': Exclude<keyof Webhooks, '~observable'>
+	'methods of endpoints': keyof WebhookEndpoints
 	'events of an outbox': OutboxEvent['type']
 	'outcome of an attempt': MessageAttempt['outcome']
 	'field of an attempt': keyof MessageAttempt
@@ -196,9 +224,14 @@ export interface Events {
 	policy: YaokiEvent['type']
 	relay: RelayEvent['type']
 	idempotency: IdempotencyEvent['type']
+	webhooks: WebhookEvent['type']
 	inbox: InboxEvent['type']
 }
 export interface EventFields<Type> {
+	webhooks: Exclude<
+		keyof EventOf<WebhookEvent, Type>,
+		keyof EventBase | 'endpointId' | 'tenant' | FactsOf<EventOf<WebhookEvent, Type>>
+	>
 	fault: Exclude<
 		keyof Extract<Fault, { readonly kind: Type }>,
 		keyof Extract<Fault, { readonly kind: 'pause' }>

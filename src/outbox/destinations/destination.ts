@@ -199,8 +199,8 @@ export class OutboxInProgressError extends YaokiError {
  * messages stay queued without using attempts. A pause would be a second record that a crash could leave behind:
  * a probe asks again, and finds out that the destination is enabled.
  */
-export class DestinationDisabledError extends YaokiError {
-	override readonly name = 'DestinationDisabledError'
+export class OutboxDestinationDisabledError extends YaokiError {
+	override readonly name = 'OutboxDestinationDisabledError'
 
 	constructor(what: string, options?: ErrorOptions) {
 		super(DISABLED, `${what} is disabled, so its messages stay queued`, options)
@@ -211,5 +211,5 @@ export class DestinationDisabledError extends YaokiError {
 export const isOutboxInProgress = (error: unknown): error is OutboxInProgressError =>
 	safeGet(error, 'code') === IN_PROGRESS
 
-export const isDestinationDisabled = (error: unknown): error is DestinationDisabledError =>
+export const isDestinationDisabled = (error: unknown): error is OutboxDestinationDisabledError =>
 	safeGet(error, 'code') === DISABLED

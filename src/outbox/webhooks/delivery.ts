@@ -9,7 +9,7 @@ import { HttpError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { parseRetryAfter } from '../../http/headers/retry-headers.ts'
 import { AttemptRecorder } from '../destinations/attempt-recorder.ts'
-import { DestinationDisabledError, type MessageHandler } from '../destinations/destination.ts'
+import { type MessageHandler, OutboxDestinationDisabledError } from '../destinations/destination.ts'
 import type { Message } from '../message/message.ts'
 import { OutboxLeaseLostError, RelayStoppedError } from '../relay/handler-signal.ts'
 import { endpointIdOf } from './endpoint.ts'
@@ -57,7 +57,7 @@ export function createDelivery({ cache, health, sender, runtime }: DeliveryParts
 		const endpoint = await cache.get(id)
 		if (!endpoint) throw permanent(new WebhookEndpointError(id))
 		const { row } = endpoint
-		if (row.disabledReason !== null) throw new DestinationDisabledError(`The webhook endpoint ${id}`)
+		if (row.disabledReason !== null) throw new OutboxDestinationDisabledError(`The webhook endpoint ${id}`)
 		let response: WebhookResponse
 		try {
 			// The event has arrived: a timeout while the body is read must not send it again.
@@ -80,7 +80,7 @@ export function createDelivery({ cache, health, sender, runtime }: DeliveryParts
 		const error = new HttpError(status, excerpt, { retryAfterMs })
 		if (status === GONE) {
 			await health.disable(row, 'gone')
-			throw new DestinationDisabledError(`The webhook endpoint ${id}`, { cause: error })
+			throw new OutboxDestinationDisabledError(`The webhook endpoint ${id}`, { cause: error })
 		}
 		await ignoringErrors(health.recordFailure(id, error))
 		throw error

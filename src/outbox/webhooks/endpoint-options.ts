@@ -52,9 +52,9 @@ export interface WebhookEndpointFilter {
 
 /** Options of `webhooks.endpoints.resend` and `webhooks.endpoints.replay`. */
 export interface ResendOptions extends OperatorOptions {
-	/** Messages that became dead letters, or events that were written, at this time or later. */
+	/** Messages that became dead letters or were sent, or events that were written, at this time or later. */
 	readonly since: Date
-	/** Default: all of them. */
+	/** Only before this time. Default: no end. */
 	readonly until?: Date | undefined
 	/** How many messages become due per second. Default: all immediately. */
 	readonly ratePerSecond?: number | undefined

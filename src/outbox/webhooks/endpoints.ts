@@ -56,6 +56,7 @@ export class WebhookEndpoints {
 	readonly #parts: EndpointsParts
 	readonly #newId: () => string
 
+	/** @internal */
 	constructor(parts: EndpointsParts) {
 		this.#parts = parts
 		this.#newId = uuidGenerator(parts.settings.runtime)

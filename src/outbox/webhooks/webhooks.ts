@@ -41,7 +41,10 @@ type OfTenant<M> = M extends unknown
 
 /** What `webhooks.enqueue` returns. */
 export interface WebhookEnqueueResult {
-	/** The `webhook-id` that every endpoint gets. */
+	/**
+	 * The `webhook-id` that every endpoint gets. If all messages are duplicates, nothing was written, and endpoints have
+	 * got the id of the first event.
+	 */
 	readonly eventId: string
 	/** The message of each endpoint that gets the event. */
 	readonly messages: readonly {
@@ -57,7 +60,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** The delays that the Standard Webhooks specification proposes: quick at first, then for three days. */
+/** The delays that the Standard Webhooks specification proposes: with jitter, 3.1 to 4.1 days. */
 const RETRY_DELAYS_MS: readonly number[] = [
 	5 * SECOND_MS,
 	5 * MINUTE_MS,
@@ -75,7 +78,7 @@ const scheduleOnly = (): undefined => undefined
 const MAX_CONCURRENT = 8
 
 /**
- * Sends events of an outbox to endpoints, signed by the Standard Webhooks specification.
+ * Sends events of an `Outbox` to endpoints, signed by the Standard Webhooks specification. A `Relay` delivers them.
  *
  * @example
  * const webhooks = new Webhooks(outbox)
@@ -163,7 +166,7 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 	/**
 	 * Returns the destinations of a `Relay` that serves all endpoints, by the name `webhook:*`. The options are those of
 	 * a destination, for each endpoint. By default an attempt log is kept, at most 8 requests of an endpoint are in
-	 * flight, and failed messages are retried 9 times within three days.
+	 * flight, and failed messages are retried 9 times within three to four days.
 	 */
 	destinations(options: DestinationOptions = {}): { readonly [ENDPOINT_PATTERN]: Destination } {
 		checkNames(options, COMMON_SCHEMA, 'webhooks.destinations')

@@ -15,11 +15,10 @@ import {
 import { eventuallyTrue } from '../../support/eventually.ts'
 import { listen } from '../../support/listen.ts'
 import { temporaryFile } from '../../support/temporary-file.ts'
-import { createHooks } from './hooks.ts'
+import { createDeliveries } from './deliveries.ts'
 import { OwnCounts } from './own-counts.ts'
 import { createPayments } from './payments.ts'
 import { createPolicies, runPolicies, runTenants } from './policies.ts'
-import { createReceiver } from './receiver.ts'
 import { startUpstream } from './upstream.ts'
 
 /** More tenants than that get the series `other`. */
@@ -66,7 +65,6 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 	})
 	const policies = createPolicies()
 	const payments = createPayments()
-	const receiver = await createReceiver()
 
 	const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()), outsideTransaction: 'allow' })
 	await outbox.migrate()
@@ -82,7 +80,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 		retry: { maxRetries: 2, baseDelayMs: 1, maxDelayMs: 5 },
 		circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 50 },
 	})
-	const hooks = await createHooks(outbox)
+	const deliveries = await createDeliveries(outbox)
 	/** Its tables are missing, so its statistics fail. */
 	const broken = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 
@@ -93,23 +91,14 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 	const metrics = inMemoryMetrics({ maxSeries: MAX_SERIES })
 	const registry = new prom.Registry()
 	const stopObserving = observe(
-		{
-			client,
-			...policies,
-			outbox,
-			relay,
-			payments: payments.engine,
-			received: receiver.inbox,
-			broken,
-			...hooks.observed,
-		},
+		{ client, ...policies, outbox, relay, payments: payments.engine, broken, ...deliveries.observed },
 		[metrics, prometheus(prom, { registry, maxSeries: MAX_SERIES }), ...others],
 		{ service: ({ key }) => (key?.startsWith('tenant-') ? key : undefined) },
 	)
 	const servers = [metricsEndpoint(metrics), metricsEndpoint(registry)].map(({ node }) => createServer(node))
 	const [shop = 0, promClient = 0] = await Promise.all(servers.map(listen))
 	await relay.start()
-	await hooks.start()
+	await deliveries.start()
 
 	let rounds = 0
 	const get = () => client.get('/stock').catch(() => undefined)
@@ -127,8 +116,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 			upstream.mode = 'limited'
 			await get()
 			upstream.mode = 'up'
-			await Promise.all([runPolicies(policies), payments.run(rounds), hooks.run(rounds)])
-			receiver.run(rounds)
+			await Promise.all([runPolicies(policies), payments.run(rounds), deliveries.run(rounds)])
 			await order('fine')
 			await order('broken')
 			await outbox.enqueue({ topic: 'order.placed', payload: 'once', dedupeKey: 'once' })
@@ -156,18 +144,17 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 			await runTenants(policies, 2 * MAX_SERIES)
 		},
 		async stop() {
-			await Promise.all([relay.stop(), hooks.stop()])
+			await Promise.all([relay.stop(), deliveries.stop()])
 		},
 		async [Symbol.asyncDispose]() {
 			stopObserving()
 			await relay.stop()
-			await hooks[Symbol.asyncDispose]()
+			await deliveries[Symbol.asyncDispose]()
 			for (const server of servers) {
 				server.closeAllConnections()
 				server.close()
 			}
 			await outbox.close()
-			await receiver.close()
 			await broken.close()
 			await upstream[Symbol.asyncDispose]()
 		},
