@@ -10,6 +10,7 @@ import { outboxOpenTransaction } from './outbox/open-transaction.ts'
 import { outboxOrdered } from './outbox/ordered.ts'
 import { share } from './outbox/servers.ts'
 import { outboxWaiting } from './outbox/waiting.ts'
+import { outboxWebhooks } from './outbox/webhooks.ts'
 
 /** A target measured with fewer messages or orders than required does not count as reached. */
 export async function onlyInFull(measure: () => Promise<Report>): Promise<Report> {
@@ -32,6 +33,7 @@ export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
 	'outbox-open-transaction': () => onlyInFull(outboxOpenTransaction),
 	'outbox-ordered': () => onlyInFull(outboxOrdered),
 	'outbox-waiting': () => onlyInFull(outboxWaiting),
+	'outbox-webhooks': () => onlyInFull(outboxWebhooks),
 	/** Takes a quarter of an hour, so it has another first word. */
 	'held-snapshot': () => onlyInFull(outboxHeldSnapshot),
 }

@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Block, blocks, pages, RECIPE_PAGES } from '../test/examples/markdown.ts'
+import { type Block, blocks, PAGES_WITH_PACKAGES, pages } from '../test/examples/markdown.ts'
 import { startPostgres } from '../test/support/real-postgres.ts'
 import { copyBlock, runCopy } from './blocks/copy.ts'
 import { pack } from './pack.ts'
@@ -21,7 +21,7 @@ const isChosen = (path: string): boolean => chosen.length === 0 || chosen.some((
 
 // A translation has the blocks of its source.
 const all = pages()
-	.filter(({ path }) => !RECIPE_PAGES.includes(path) && !path.endsWith('.ja.md'))
+	.filter(({ path }) => !PAGES_WITH_PACKAGES.includes(path) && !path.endsWith('.ja.md'))
 	.flatMap(blocks)
 	.filter(({ language }) => language === 'ts')
 /** Files of tutorials are programs that need each other. Those of Getting started run alone. */

@@ -21,6 +21,9 @@ const pausing = () => import('./outbox/pause-commands.ts')
 const audit = () => import('./outbox/audit-command.ts')
 const relay = () => import('./relay/command.ts')
 const inbox = () => import('./inbox/commands.ts')
+const webhooks = () => import('./webhooks/inspect-commands.ts')
+const webhookChanges = () => import('./webhooks/change-commands.ts')
+const webhookDeliveries = () => import('./webhooks/delivery-commands.ts')
 const keys = () => import('./idempotency/key-commands.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
@@ -28,7 +31,7 @@ const completion = async () => ({ completion: (await import('./completion/comman
 
 export const yaoki: Program = {
 	name: 'yaoki',
-	summary: 'Simulate resilience policies, operate an outbox, inboxes and idempotency keys.',
+	summary: 'Simulate policies, operate an outbox, webhooks, inboxes and idempotency keys.',
 	examples: [
 		['yaoki simulate metastable --out metastable.svg', 'which policies recover from a slowdown, as a chart'],
 		['yaoki schedule --preset background', 'the delays of a retry policy'],
@@ -64,6 +67,17 @@ export const yaoki: Program = {
 		),
 		entry('outbox check', 'check the health of the outbox; exit code 4 if a check fails', health, 'check'),
 		entry('relay', 'send the messages of an outbox to a URL until stopped', relay, 'relay'),
+		entry('webhooks list', 'list endpoints of webhooks: state, failures, URL, topics', webhooks, 'list'),
+		entry('webhooks show', 'show one endpoint, and how many messages it has', webhooks, 'show'),
+		entry('webhooks create', 'create an endpoint, which gets events from now on', webhookChanges, 'create'),
+		entry('webhooks update', 'change URL, topics or description', webhookChanges, 'update'),
+		entry('webhooks rotate', 'replace the secret; both sign for a time', webhookChanges, 'rotate'),
+		entry('webhooks disable', 'stop to send to an endpoint', webhookChanges, 'disable'),
+		entry('webhooks enable', 'send to an endpoint again', webhookChanges, 'enable'),
+		entry('webhooks delete', 'delete an endpoint', webhookChanges, 'deleteEndpoint'),
+		entry('webhooks test', 'send a test message to an endpoint', webhookDeliveries, 'test'),
+		entry('webhooks resend', 'deliver messages of an endpoint again', webhookDeliveries, 'resend'),
+		entry('webhooks replay', 'send events of the past to an endpoint', webhookDeliveries, 'replay'),
 		entry('inbox migrate', 'create or update the tables of inboxes', schema, 'inboxMigrate'),
 		entry('inbox sql', 'print the migrations of the tables of inboxes', schema, 'inboxSql'),
 		entry('inbox status', 'show how many messages each inbox remembers', inbox, 'status'),

@@ -78,5 +78,10 @@ export type { NewWebhookEndpoint, ResendOptions, WebhookEndpointFilter } from '.
 export { WebhookEndpointError } from './webhooks/errors.ts'
 export type { WebhookEvent } from './webhooks/events.ts'
 export { WebhookUrlError } from './webhooks/transport/webhook-url-error.ts'
-export { type WebhookEnqueueResult, type WebhookMessage, Webhooks } from './webhooks/webhooks.ts'
+export type { WebhookStats } from './webhooks/webhook-stats.ts'
+export {
+	type WebhookEnqueueResult,
+	type WebhookMessage,
+	Webhooks,
+} from './webhooks/webhooks.ts'
 export type { SsrfProtectionOptions, WebhooksOptions } from './webhooks/webhooks-options.ts'

@@ -52,8 +52,8 @@ export interface SqliteStatement {
 }
 
 /**
- * A database client with your open transaction: the option `tx` of `outbox.enqueue`, `outbox.enqueueSync` and
- * `context.complete`. For authors of stores: `OutboxStore.insert` gets it.
+ * A database client with your open transaction: the option `tx` of `outbox.enqueue`, `inbox.once`, their
+ * synchronous forms, and `context.complete`. For authors of stores: `OutboxStore.insert` gets it.
  */
 export type Queryable = SqlClient | SqliteClient
 

@@ -17,6 +17,9 @@ transaction as materialized (
 		set_config('yaoki.transaction', ${setting}::text, true) as setting
 ),`
 
+/** Makes $1 the setting until the end of the transaction. */
+export const LEAVE_SETTING = "select set_config('yaoki.transaction', $1::text, true)"
+
 /** No setting has this value. */
 const NONE = 'none'
 

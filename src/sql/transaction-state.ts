@@ -62,9 +62,13 @@ export function serverStatus(tx: Queryable): unknown {
 /** Returns whether a transaction is open on a client of PostgreSQL; undefined if the client does not expose it. False without a client. */
 export function isInTransaction(tx: SqlClient | undefined): boolean | undefined {
 	if (tx === undefined) return false
-	const { rollback, transaction } = tx as { rollback?: unknown; transaction?: unknown }
-	// A PGlite transaction is an object of its own.
-	if (typeof rollback === 'function' && transaction === undefined) return true
+	const { rollback, transaction, closed } = tx as {
+		readonly rollback?: unknown
+		readonly transaction?: unknown
+		readonly closed?: unknown
+	}
+	// A PGlite transaction. Early versions do not close one that is rolled back, and run its later statements outside.
+	if (typeof rollback === 'function' && transaction === undefined) return closed === true ? false : undefined
 	const state = transactionState(tx)
 	return state === 'unknown' ? undefined : state === 'open'
 }

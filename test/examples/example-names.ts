@@ -11,7 +11,22 @@ import type { ResilientInterceptor, ServiceConfig } from 'yaoki/grpc'
 import type { ResilientHttpClient } from 'yaoki/http'
 import type { IdempotencyContext, IdempotencyEngine } from 'yaoki/idempotency'
 import type { IdempotencyStoreUnderTest } from 'yaoki/idempotency/testing'
-import type { BatchReport, Inbox, Message, Outbox, Relay, Webhooks } from 'yaoki/outbox'
+import type {
+	BatchReport,
+	drizzleTx,
+	Inbox,
+	knexTx,
+	kyselyTx,
+	Message,
+	mikroOrmTx,
+	Outbox,
+	postgresJsTx,
+	prismaTx,
+	Relay,
+	sequelizeTx,
+	typeormTx,
+	Webhooks,
+} from 'yaoki/outbox'
 import type { OutboxStore } from 'yaoki/outbox/store'
 import type { OutboxStoreUnderTest } from 'yaoki/outbox/testing'
 import type { Scenario, TuneOptions, VariantStudy } from 'yaoki/sim'
@@ -91,15 +106,65 @@ export declare const message: {
 export declare const stripe: { charge(order: OrderOfShop, options: object): Promise<object> }
 
 export declare const data: object
-/** A client of Prisma. */
+
+/** What ORMs pass to the callback of a transaction: what a function of the package takes, with the methods of an example. */
+type OrmTx<Function extends (tx: never) => unknown, Methods> = Parameters<Function>[0] & Methods
+type OrmCallback<Tx> = <T>(run: (tx: Tx) => Promise<T>) => Promise<T>
+type Inserts = (...what: readonly unknown[]) => Promise<unknown>
+
 export declare const prisma: {
-	$transaction<T>(
-		run: (tx: {
-			readonly order: { create(options: object): Promise<OrderOfShop> }
-			$queryRawUnsafe(text: string, ...values: unknown[]): Promise<Record<string, unknown>[]>
-		}) => Promise<T>,
-	): Promise<T>
+	$transaction: OrmCallback<
+		OrmTx<typeof prismaTx, { readonly order: { create(options: object): Promise<OrderOfShop> } }>
+	>
 }
+export declare function drizzle(client: Pool): {
+	transaction: OrmCallback<OrmTx<typeof drizzleTx, { insert(table: object): { values: Inserts } }>>
+}
+export declare class Kysely<Tables> {
+	constructor(options: { readonly dialect: object })
+	transaction(): {
+		execute: OrmCallback<
+			OrmTx<
+				typeof kyselyTx,
+				{ insertInto(table: keyof Tables): { values(row: object): { execute: Inserts } } }
+			>
+		>
+	}
+}
+export declare class Database {
+	readonly orders: OrderOfShop
+}
+export declare const dialect: object
+export declare const knex: {
+	transaction: OrmCallback<OrmTx<typeof knexTx, (table: string) => { insert: Inserts }>>
+}
+export declare const sequelize: { transaction: OrmCallback<OrmTx<typeof sequelizeTx, unknown>> }
+export declare const dataSource: {
+	transaction: OrmCallback<OrmTx<typeof typeormTx, { readonly save: Inserts }>>
+}
+export declare const orm: {
+	readonly em: {
+		fork(): {
+			transactional: OrmCallback<
+				OrmTx<
+					typeof mikroOrmTx,
+					{ persist(entity: object): void; create(type: object, data: object): object; flush: Inserts }
+				>
+			>
+		}
+	}
+}
+export declare function postgres(url: string): {
+	begin: OrmCallback<
+		OrmTx<
+			typeof postgresJsTx,
+			((values: object) => object) & ((parts: TemplateStringsArray, ...values: object[]) => Promise<unknown>)
+		>
+	>
+}
+/** An entity of an ORM, and a table of one. */
+export declare const Order: { readonly create: Inserts }
+export declare const orders: object
 
 export declare const pool: Pool
 export declare const db: DatabaseSync

@@ -306,6 +306,23 @@ describe('the versions of packages that users pass', () => {
 	})
 })
 
+test('the versions of ORMs in the guide are those of test/orms', () => {
+	const versions = (folder: string): Readonly<Record<string, string>> => {
+		const { devDependencies } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+		return Object.fromEntries(
+			Object.entries(devDependencies).filter(([name]) => !name.startsWith('@types/')) as [],
+		)
+	}
+	const [lowest, newest] = [versions('test/orms/lowest'), versions('test/orms')]
+	const rows = table(page('docs/guide/orms.md'), 'package', 'lowest', 'newest tested')
+	const documented = rows.map(([name = '', ...cells]) => [name.replaceAll('`', ''), ...cells.slice(0, 2)])
+	expect(documented.sort()).toEqual(
+		Object.keys(newest)
+			.sort()
+			.map((name) => [name, lowest[name], newest[name]]),
+	)
+})
+
 test('the index of the guide links every page', () => {
 	const guide = pages().filter(({ path }) => path.startsWith('docs/guide/') && !path.endsWith('README.md'))
 	const index = page('docs/guide/README.md').text

@@ -13,10 +13,19 @@ export interface Page {
 
 export const page = (path: string): Page => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })
 
-/** Pages whose examples need packages of their own. `npm run recipes` compiles and runs them; see test/recipes. */
-export const RECIPE_PAGES: readonly string[] = readdirSync(join(ROOT, 'docs/guide'))
-	.filter((file) => file.startsWith('recipes'))
-	.map((file) => `docs/guide/${file}`)
+const guidePages = (prefix: string): readonly string[] =>
+	readdirSync(join(ROOT, 'docs/guide'))
+		.filter((file) => file.startsWith(prefix))
+		.map((file) => `docs/guide/${file}`)
+
+/** `npm run recipes` compiles and runs their examples; see test/recipes. */
+export const RECIPE_PAGES: readonly string[] = guidePages('recipes')
+
+/** `npm run orms` compiles and runs their examples; see test/orms. */
+export const ORM_PAGES: readonly string[] = guidePages('orms')
+
+/** Pages whose examples need packages of their own. */
+export const PAGES_WITH_PACKAGES: readonly string[] = [...RECIPE_PAGES, ...ORM_PAGES]
 
 /** Returns all pages: those at the root and in docs/. */
 export function pages(): readonly Page[] {

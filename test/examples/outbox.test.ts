@@ -42,6 +42,7 @@ describe('the command line', () => {
 	const documented = (header: string) =>
 		firsts(table(commandLine, header)).map((name) => name.replace(/ [A-Z]+$/, ''))
 	const isOfInbox = (name: string) => name.startsWith('inbox ')
+	const isOfWebhooks = (name: string) => name.startsWith('webhooks ')
 	const isOfKeys = (name: string) => name.startsWith('idempotency ')
 	const isGenerator = (name: string) => name.startsWith('gen ')
 	/** Each of these has a section of its own. */
@@ -55,12 +56,16 @@ describe('the command line', () => {
 	})
 
 	test('lists each command of the outbox', () => {
-		const others = [isOfInbox, isOfKeys, isGenerator]
+		const others = [isOfInbox, isOfWebhooks, isOfKeys, isGenerator]
 		expect(documented('command')).toEqual(names.filter((name) => !others.some((isOther) => isOther(name))))
 	})
 
 	test('lists each command for inboxes', () => {
 		expect(documented('inbox command')).toEqual(names.filter(isOfInbox))
+	})
+
+	test('lists each command for webhooks', () => {
+		expect(documented('webhooks command')).toEqual(names.filter(isOfWebhooks))
 	})
 
 	test('lists each command for operators of Grafana and Prometheus', () => {

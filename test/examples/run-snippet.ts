@@ -3,14 +3,14 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { seededRandom } from 'yaoki/testing'
-import { type Block, blocks, pages, RECIPE_PAGES, ROOT } from './markdown.ts'
+import { type Block, blocks, PAGES_WITH_PACKAGES, pages, ROOT } from './markdown.ts'
 import { network } from './network.ts'
 import { namedFindings, recordedFindings } from './recorder.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
-/** Every `ts` block of the README and of docs/, except for the recipes and for files of examples, which examples.test.ts runs. */
+/** Every `ts` block of the README and of docs/, except for pages that need packages of their own and for files of examples, which examples.test.ts runs. */
 export const snippets: readonly Block[] = pages()
-	.filter(({ path }) => !RECIPE_PAGES.includes(path))
+	.filter(({ path }) => !PAGES_WITH_PACKAGES.includes(path))
 	.flatMap(blocks)
 	.filter(({ language, file }) => language === 'ts' && file === undefined)
 

@@ -3,11 +3,11 @@ import { knexTx } from 'yaoki/outbox'
 import type { OpenTransaction } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
 
-const openOn = (trx: Knex.Transaction): OpenTransaction => ({
+const openIn = (trx: Knex.Transaction): OpenTransaction => ({
 	own: trx,
 	tx: () => knexTx(trx),
 	run: (text) => trx.raw(text),
-	nested: (work) => trx.transaction((nested) => work(openOn(nested))),
+	nested: (work) => trx.transaction((inner) => work(openIn(inner))),
 })
 
 describeOrm({
@@ -16,7 +16,7 @@ describeOrm({
 	open(url) {
 		const knex = createKnex({ client: 'pg', connection: url, pool: { min: 0, max: 4 } })
 		return {
-			transaction: (work) => knex.transaction((trx) => work(openOn(trx))),
+			transaction: (work) => knex.transaction((trx) => work(openIn(trx))),
 			close: () => knex.destroy(),
 			knex,
 		}

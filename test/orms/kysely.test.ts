@@ -5,7 +5,9 @@ import type { Orm } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
 
 const open = (url: string) =>
-	new Kysely<object>({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 4 }) }) })
+	new Kysely<object>({
+		dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 4 }) }),
+	})
 
 const callback: Orm = {
 	name: 'Kysely',
@@ -14,11 +16,13 @@ const callback: Orm = {
 		const db = open(url)
 		return {
 			transaction: (work) =>
-				db
-					.transaction()
-					.execute((trx) =>
-						work({ own: trx, tx: () => kyselyTx(trx), run: (text) => trx.executeQuery(CompiledQuery.raw(text)) }),
-					),
+				db.transaction().execute((trx) =>
+					work({
+						own: trx,
+						tx: () => kyselyTx(trx),
+						run: (text) => trx.executeQuery(CompiledQuery.raw(text)),
+					}),
+				),
 			close: () => db.destroy(),
 			db,
 		}

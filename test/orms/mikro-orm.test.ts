@@ -1,4 +1,4 @@
-import { EntitySchema, MikroORM, type SqlEntityManager } from '@mikro-orm/postgresql'
+import { type EntityManager, EntitySchema, MikroORM } from '@mikro-orm/postgresql'
 import { mikroOrmTx } from 'yaoki/outbox'
 import type { OpenTransaction } from './support/orm.ts'
 import { describeOrm } from './support/suite.ts'
@@ -9,11 +9,11 @@ const Order = new EntitySchema<{ id: number; total: number }>({
 	properties: { id: { type: 'number', primary: true }, total: { type: 'number' } },
 })
 
-const openOn = (em: SqlEntityManager): OpenTransaction => ({
+const openIn = (em: EntityManager): OpenTransaction => ({
 	own: em,
 	tx: () => mikroOrmTx(em),
 	run: (text) => em.execute(text),
-	nested: (work) => em.transactional((nested) => work(openOn(nested))),
+	nested: (work) => em.transactional((inner) => work(openIn(inner))),
 })
 
 describeOrm({
@@ -22,7 +22,7 @@ describeOrm({
 	async open(url) {
 		const orm = await MikroORM.init({ clientUrl: url, entities: [Order], pool: { min: 0, max: 4 } })
 		return {
-			transaction: (work) => orm.em.fork().transactional((em) => work(openOn(em))),
+			transaction: (work) => orm.em.fork().transactional((em) => work(openIn(em))),
 			close: () => orm.close(),
 			orm,
 		}

@@ -8,14 +8,14 @@ const sequelizeOrm = (name: string, own: (sequelize: Sequelize, transaction: unk
 	function: 'sequelizeTx',
 	open(url) {
 		const sequelize = new Sequelize(url, { logging: false, pool: { max: 4 } })
-		const openOn = (transaction: Transaction): OpenTransaction => ({
+		const openIn = (transaction: Transaction): OpenTransaction => ({
 			own: own(sequelize, transaction),
 			tx: () => sequelizeTx(transaction),
 			run: (text) => sequelize.query(text, { transaction }),
-			nested: (work) => sequelize.transaction({ transaction }, (nested) => work(openOn(nested))),
+			nested: (work) => sequelize.transaction({ transaction }, (inner) => work(openIn(inner))),
 		})
 		return {
-			transaction: (work) => sequelize.transaction((transaction) => work(openOn(transaction))),
+			transaction: (work) => sequelize.transaction((transaction) => work(openIn(transaction))),
 			close: () => sequelize.close(),
 			sequelize,
 		}

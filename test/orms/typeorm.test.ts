@@ -7,11 +7,11 @@ import { describeOrm } from './support/suite.ts'
 const open = (url: string) =>
 	new DataSource({ type: 'postgres', url, entities: [], poolSize: 4 }).initialize()
 
-const openOn = (manager: EntityManager): OpenTransaction => ({
+const openIn = (manager: EntityManager): OpenTransaction => ({
 	own: manager,
 	tx: () => typeormTx(manager),
 	run: (text) => manager.query(text),
-	nested: (work) => manager.transaction((nested) => work(openOn(nested))),
+	nested: (work) => manager.transaction((inner) => work(openIn(inner))),
 })
 
 const manager: Orm = {
@@ -21,7 +21,7 @@ const manager: Orm = {
 	async open(url) {
 		const source = await open(url)
 		return {
-			transaction: (work) => source.transaction((manager) => work(openOn(manager))),
+			transaction: (work) => source.transaction((manager) => work(openIn(manager))),
 			close: () => source.destroy(),
 			source,
 		}

@@ -54,5 +54,6 @@ test('only errors, and what a program operates itself, are created with new', as
 		'ResilientHttpClient',
 		'RetryBudget',
 		'Simulation',
+		'Webhooks',
 	])
 })

@@ -33,7 +33,7 @@ const exporter = () => openTelemetry(otel, { maxSeries: MAX_SERIES, spans: false
 
 /** Values that depend on the moment of a read, or on the exporter. */
 const CHANGING =
-	/^yaoki_(?:telemetry_\w+|outbox_oldest_\w+|outbox_throughput\w*|rate_limiter_available_tokens|retry_budget_available_retries|throttle_reject_ratio|http_paused_seconds)/
+	/^yaoki_(?:telemetry_\w+|outbox_oldest_\w+|inbox_oldest_\w+|outbox_throughput\w*|rate_limiter_available_tokens|retry_budget_available_retries|throttle_reject_ratio|http_paused_seconds)/
 
 type Values = Readonly<Record<string, number>>
 

@@ -1,5 +1,5 @@
 /**
- * The alert rules: for the error rate, for each of the five questions, and for the outbox. Ratios require a
+ * The alert rules: for the error rate, for each of the five questions, for the outbox and for webhooks. Ratios require a
  * number of calls, so that one retry at night is not 100 %, and divide by nothing that can be 0. Series of
  * processes that do not exist any more end by themselves, so no rule uses `absent`.
  */
@@ -8,13 +8,16 @@ import {
 	circuitsReopened,
 	deadLetters,
 	destinationsReopened,
+	endpointsDisabled,
 	failedCalls,
 	failureRates,
+	NO_ENDPOINTS,
 	rescuedCalls,
 	retriedCalls,
 	retriesPerCall,
 	type Share,
 	storedDeadLetters,
+	storedDisabledEndpoints,
 } from '../../telemetry/queries/five-questions.ts'
 import { gauge, ratio, type Scope, type Selection } from '../../telemetry/queries/promql.ts'
 import { formatCount } from '../../text/format.ts'
@@ -46,6 +49,7 @@ export function alertRules(settings: AlertSettings = DEFAULT_SETTINGS): readonly
 		...retryRules(settings),
 		...circuitRules(settings),
 		...outboxRules(settings),
+		...webhookRules(settings),
 	]
 }
 
@@ -147,19 +151,14 @@ function circuitRules({ openMs, minReopened, isolatedMs }: AlertSettings): reado
 
 function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSettings): readonly AlertRule[] {
 	const due = current({ metric: 'yaoki_outbox_due_messages', by })
-	const isOld = `${current({ metric: 'yaoki_outbox_oldest_age_seconds', by })} > ${ageMs / 1_000}`
+	const isOld = `${current({ metric: 'yaoki_outbox_oldest_age_seconds', by, whereNot: NO_ENDPOINTS })} > ${ageMs / 1_000}`
 	const paused = { metric: 'yaoki_outbox_pause_state', by }
 	const isPaused = `${current(paused)} > 0`
 	const isPausedByOperator = `${current({ ...paused, where: { reason: 'operator' } })} > 0`
 	return [
 		{
 			alert: 'YaokiDeadLetters',
-			expression: [
-				`${deadLetters(over('15m'))} > ${maxDeadLetters}`,
-				// One alert, not two, if both show it. Their services differ: one is the relay, the other the outbox.
-				`or (${storedDeadLetters(over('15m'))}) > ${maxDeadLetters}`,
-				`unless on (job, destination) ${deadLetters(over('15m'))} > ${maxDeadLetters}`,
-			],
+			expression: newDeadLetters(maxDeadLetters, { whereNot: NO_ENDPOINTS }),
 			for: '1m',
 			severity: 'critical',
 			summary: 'Messages to {{ $labels.destination }} became dead letters',
@@ -208,6 +207,61 @@ function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSett
 			summary: 'No relay sends the messages of {{ $labels.service }}',
 			description:
 				'No relay is alive, and messages of {{ $labels.service }} ({{ $labels.job }}) are due: {{ $value | printf "%.0f" }}.',
+		},
+	]
+}
+
+function newDeadLetters(limit: number, labels: Pick<Selection, 'where' | 'whereNot'>): readonly string[] {
+	const counted = deadLetters(over('15m'), undefined, labels)
+	return [
+		`${counted} > ${limit}`,
+		// One alert, not two, if both show it. Their services differ: one is the relay, the other the outbox.
+		`or (${storedDeadLetters(over('15m'), labels)}) > ${limit}`,
+		`unless on (job, destination) ${counted} > ${limit}`,
+	]
+}
+
+/**
+ * The rules of webhooks. A customer's endpoint that is down is no incident of the sender, so none is critical, and
+ * the rules of circuits, age and dead letters leave endpoints out.
+ */
+function webhookRules({
+	maxDeadLetters,
+	maxDisabledEndpoints,
+	endpointFailingMs,
+}: AlertSettings): readonly AlertRule[] {
+	return [
+		{
+			alert: 'YaokiWebhookEndpointDisabled',
+			expression: [
+				`${endpointsDisabled(over('15m'))} > ${maxDisabledEndpoints}`,
+				`or (${storedDisabledEndpoints(over('15m'))}) > ${maxDisabledEndpoints}`,
+			],
+			for: '1m',
+			severity: 'warning',
+			summary: 'An endpoint of {{ $labels.service }} was disabled',
+			description:
+				'Endpoints of {{ $labels.service }} ({{ $labels.job }}) that were disabled in the last 15 minutes: {{ $value | printf "%.0f" }}, reason: {{ $labels.reason }}. Their messages wait until they are enabled, and they get no new events.',
+		},
+		{
+			alert: 'YaokiWebhookEndpointFailing',
+			expression: [
+				`${current({ metric: 'yaoki_webhook_longest_failure_seconds' })} > ${endpointFailingMs / 1_000}`,
+			],
+			for: '5m',
+			severity: 'warning',
+			summary: 'An endpoint of {{ $labels.service }} fails',
+			description:
+				'All attempts to deliver to an endpoint of {{ $labels.service }} ({{ $labels.job }}) have failed for {{ $value | humanizeDuration }}. After the option disableAfterMs it is disabled.',
+		},
+		{
+			alert: 'YaokiWebhookDeadLetters',
+			expression: newDeadLetters(maxDeadLetters, { where: NO_ENDPOINTS }),
+			for: '1m',
+			severity: 'warning',
+			summary: 'Messages to endpoints of webhooks became dead letters',
+			description:
+				'New dead letters of endpoints of webhooks ({{ $labels.job }}) in the last 15 minutes: {{ $value | printf "%.0f" }}{{ with $labels.cause }}, cause: {{ . }}{{ end }}. They are not sent until they are resent.',
 		},
 	]
 }

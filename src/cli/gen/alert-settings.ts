@@ -39,6 +39,15 @@ export const ALERT_OPTIONS = {
 	maxAge: text('1h', 'how long the oldest message may wait, retries included', { default: '1h' }),
 	maxLag: text('5m', 'how late the oldest due message may be', { default: '5m' }),
 	maxWithoutRelay: text('2m', 'how long messages may be due without a relay', { default: '2m' }),
+	maxDisabledEndpoints: integer(
+		'N',
+		'endpoints of webhooks that failures may disable in 15 minutes without an alert',
+		{
+			default: 0,
+			min: 0,
+		},
+	),
+	maxEndpointFailing: text('1d', 'how long an endpoint of webhooks may fail', { default: '1d' }),
 } as const
 
 export type AlertSettings = ReturnType<typeof readAlertSettings>
@@ -58,6 +67,8 @@ export const readAlertSettings = (args: Arguments<typeof ALERT_OPTIONS>) => ({
 	ageMs: parseDuration('--max-age', args.maxAge),
 	lagMs: parseDuration('--max-lag', args.maxLag),
 	withoutRelayMs: parseDuration('--max-without-relay', args.maxWithoutRelay),
+	maxDisabledEndpoints: args.maxDisabledEndpoints,
+	endpointFailingMs: parseDuration('--max-endpoint-failing', args.maxEndpointFailing),
 })
 
 /** The settings of `gen alerts` without options. */

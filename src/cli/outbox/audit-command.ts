@@ -21,7 +21,22 @@ export const audit: Command = defineCommand({
 	options: {
 		...DATABASE_OPTIONS,
 		action: text('ACTION', 'only this action', {
-			choices: ['expire', 'replay', 'edit', 'discard', 'resend', 'pause', 'resume', 'close-circuit'],
+			choices: [
+				'expire',
+				'replay',
+				'edit',
+				'discard',
+				'resend',
+				'pause',
+				'resume',
+				'close-circuit',
+				'create-endpoint',
+				'change-endpoint',
+				'rotate-secret',
+				'disable-endpoint',
+				'enable-endpoint',
+				'delete-endpoint',
+			],
 		}),
 		destination: text('NAME', 'changes of this destination and its messages'),
 		by: text('NAME', 'changes by this person or process'),

@@ -11,6 +11,7 @@ import { integer, text } from '../option-tables.ts'
 import { failed, formatCapped, type HealthCheck, passed, renderCheck } from './health/health-check.ts'
 import { checkQueue, type QueueLimits } from './health/queue-checks.ts'
 import { checkClock, checkPaused, checkRelays } from './health/relay-checks.ts'
+import { checkWebhooks, readTroubledEndpoints, withoutTroubled } from './health/webhook-checks.ts'
 import { type OpenOutbox, withOutbox } from './open-outbox.ts'
 import { parseDuration } from './parse-time.ts'
 
@@ -36,6 +37,7 @@ export const check: Command = defineCommand({
 		}),
 		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
 		minRelays: integer('N', 'how many relays must run; default 1 while messages are pending', { min: 0 }),
+		maxEndpointFailing: text('1d', 'how long an endpoint of webhooks may fail', { default: '1d' }),
 		timeout: text('10s', 'how long the whole check may take; then the exit code is 5', { default: '10s' }),
 		maxSkew: text('5s', 'allowed clock difference to the database, or set-back of its clock', {
 			default: '5s',
@@ -51,6 +53,7 @@ export const check: Command = defineCommand({
 			skewMs: parseDuration('--max-skew', args.maxSkew),
 			dead: args.maxDead,
 			minRelays: args.minRelays,
+			endpointFailingMs: parseDuration('--max-endpoint-failing', args.maxEndpointFailing),
 		}
 		const timeoutMs = parseDuration('--timeout', args.timeout)
 		return withOutbox({ ...args, timeoutMs }, io, async (open) => {
@@ -68,6 +71,7 @@ interface Limits extends QueueLimits {
 	readonly skewMs: number
 	readonly dead: number
 	readonly minRelays: number | undefined
+	readonly endpointFailingMs: number
 }
 
 async function checkHealth(
@@ -81,13 +85,16 @@ async function checkHealth(
 	const before = runtime.wallNow()
 	const stats = await outbox.stats()
 	const after = runtime.wallNow()
+	const troubled = await readTroubledEndpoints(store.endpoints)
+	const others = withoutTroubled(stats, troubled)
 	return [
 		schema,
 		checkClock(stats, before, after, limits.skewMs),
-		...checkQueue(stats, limits, target.flags),
+		...checkQueue(others, limits, target.flags),
 		await checkDead(outbox, stats, limits.dead, target.flags),
 		checkRelays(stats, limits.minRelays),
-		checkPaused(stats, target.flags),
+		checkPaused(others, target.flags),
+		checkWebhooks(stats, troubled, limits.endpointFailingMs, target.flags),
 		await checkPoison(outbox, target.flags),
 	]
 }

@@ -22,9 +22,9 @@ export const status: Command = defineCommand({
 	],
 	options: DATABASE_OPTIONS,
 	run: (args, io) =>
-		withOutbox(args, io, async ({ outbox, target: { name } }) => {
-			const stats = await outbox.stats()
-			io.result({ database: name, ...stats }, () => renderStatus(name, stats, io))
+		withOutbox(args, io, async ({ outbox, store, target: { name } }) => {
+			const [stats, endpoints] = await Promise.all([outbox.stats(), store.endpoints?.stats()])
+			io.result({ database: name, ...stats, endpoints }, () => renderStatus(name, stats, io, endpoints))
 		}),
 })
 

@@ -1,5 +1,6 @@
 /** The tables of `yaoki outbox status`. Empty tables are left out. */
 import type { DestinationStats, OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
+import type { EndpointCounts } from '../../outbox/store/endpoint-store.ts'
 import type { CappedCount } from '../../outbox/store/store-stats.ts'
 import { formatDuration, formatNumber, formatPercent } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
@@ -14,7 +15,13 @@ const CLOCK_TOLERANCE_MS = 5_000
 
 type Rows = readonly (readonly string[])[]
 
-export function renderStatus(name: string, stats: OutboxStats, { style, columns }: Format): string {
+/** `endpoints` are those of webhooks; undefined if the store has none. */
+export function renderStatus(
+	name: string,
+	stats: OutboxStats,
+	{ style, columns }: Format,
+	endpoints?: EndpointCounts | undefined,
+): string {
 	const table = (head: readonly string[], rows: Rows): string[] =>
 		rows.length === 0 ? [] : [formatTable({ head, rows }, { width: columns, style })]
 	const more = stats.hasMoreDestinations ? ['There are more destinations. They are not counted here.'] : []
@@ -39,6 +46,7 @@ export function renderStatus(name: string, stats: OutboxStats, { style, columns 
 		),
 		...table(['relay that ended without stopping', 'last seen'], endedRows(stats)),
 		...table(['paused destination', 'circuit', 'for', 'reason'], pausedRows(stats)),
+		...table(['endpoints of webhooks', 'number'], endpointRows(endpoints)),
 	].join('\n\n')
 }
 
@@ -117,3 +125,16 @@ const pausedRows = (stats: OutboxStats): Rows =>
 		const duration = pausedForMs === Infinity ? 'until resumed' : formatDuration(pausedForMs)
 		return [destination, state, duration, pauseReason(circuit) ?? '-']
 	})
+
+function endpointRows(counts: EndpointCounts | undefined): Rows {
+	if (!counts) return []
+	const { enabled, failing, disabled } = counts
+	const numbers: readonly (readonly [string, number])[] = [
+		['enabled', enabled],
+		['of them failing', failing],
+		['disabled by an operator', disabled.operator],
+		['disabled because they failed for too long', disabled.failing],
+		['disabled because they returned 410', disabled.gone],
+	]
+	return numbers.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatNumber(count)]]))
+}

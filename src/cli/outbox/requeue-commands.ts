@@ -8,6 +8,7 @@
 import { describeOpenReason, describeOperatorPause } from '../../outbox/diagnostics/why.ts'
 import { requireDeadLetters } from '../../outbox/operator/require-status.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
+import { endpointIdOf, isEndpoint } from '../../outbox/webhooks/endpoint.ts'
 import { formatCount, formatDuration } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
@@ -80,6 +81,8 @@ async function describeBlock(
 	const [circuit] = await store.circuits([destination])
 	if (!circuit || (circuit.state === 'closed' && circuit.pausedForMs === 0)) return undefined
 	const { operatorPause, reason, state, pausedForMs } = circuit
+	if (reason === 'disabled' && isEndpoint(destination))
+		return `${destination} is disabled. Enable it: yaoki webhooks enable ${endpointIdOf(destination)}${flags}`
 	if (operatorPause)
 		return `${destination} is paused ${describeOperatorPause(operatorPause)}. Resume it: yaoki outbox resume ${destination}${flags}`
 	const inMs = pausedForMs > 0 ? `in ${formatDuration(pausedForMs)}` : 'soon'

@@ -12,7 +12,8 @@ import { completeIn, runTransaction } from './transaction.ts'
 interface CompleteOptions {
 	/**
 	 * Your open transaction, as `outbox.enqueue` takes it: a `pg` client, a PGlite transaction, a database of
-	 * `node:sqlite` or `better-sqlite3`, or any object with `query(text, values)` that returns rows.
+	 * `node:sqlite` or `better-sqlite3`, the transaction of an ORM through its function, such as `prismaTx(tx)`,
+	 * or any object with `query(text, values)` that returns rows.
 	 */
 	readonly tx: Queryable
 }
@@ -61,8 +62,7 @@ export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	 * @example
 	 * return prisma.$transaction(async (tx) => {
 	 *   const order = await tx.order.create({ data })
-	 *   const query = (text: string, values: unknown[]) => tx.$queryRawUnsafe(text, ...values)
-	 *   return context.complete(Response.json(order, { status: 201 }), { tx: { query } })
+	 *   return context.complete(Response.json(order, { status: 201 }), { tx: prismaTx(tx) })
 	 * })
 	 */
 	complete(response: Response, options: CompleteOptions): Promise<Response>

@@ -168,9 +168,12 @@ export interface Destination<M extends Message = Message> extends DestinationOpt
 
 /**
  * A destination as functions return it. Unlike the interface it is compared member by member, so that a
- * destination for declared payloads fits an outbox without topics, as a handler does.
+ * destination for declared payloads fits an outbox without topics, as a handler does. `DestinationOptions` is not
+ * exported, so declarations of users could not name it.
  */
-export type DestinationOf<M extends Message> = DestinationOptions & { readonly deliver: MessageHandler<M> }
+export type DestinationOf<M extends Message> = Omit<Destination, 'deliver'> & {
+	readonly deliver: MessageHandler<M>
+}
 
 const IN_PROGRESS = 'YAOKI_OUTBOX_IN_PROGRESS'
 const DISABLED = 'YAOKI_OUTBOX_DESTINATION_DISABLED'

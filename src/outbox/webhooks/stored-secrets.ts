@@ -81,3 +81,7 @@ async function decrypt(
 		)
 	return encryption.decrypt(value)
 }
+
+/** True if a secret is one of these, and is not encrypted. */
+export const hasSecret = (text: string, secret: string): boolean =>
+	parse(text).some(({ value, isEncrypted }) => !isEncrypted && value === secret)

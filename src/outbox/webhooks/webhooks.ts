@@ -14,7 +14,7 @@ import { uuidGenerator } from '../enqueue/uuid.ts'
 import { InvalidMessageError, invalidField } from '../message/errors.ts'
 import type { FanOutResult, MessageFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
-import type { EndpointCounts, EndpointStore } from '../store/endpoint-store.ts'
+import type { EndpointStore } from '../store/endpoint-store.ts'
 import type { NewRow } from '../store/rows.ts'
 import { classifyDelivery, createDelivery, isFinal, WEBHOOK_ID } from './delivery.ts'
 import { destinationOf, ENDPOINT_PATTERN, endpointIdOf } from './endpoint.ts'
@@ -25,6 +25,7 @@ import { WebhookEndpoints } from './endpoints.ts'
 import type { WebhookEvent, WebhookListener } from './events.ts'
 import { patternsFor } from './topics.ts'
 import { createSender, type WebhookSender } from './webhook-sender.ts'
+import type { WebhookStats } from './webhook-stats.ts'
 import { readWebhooksOptions, type WebhooksOptions, type WebhooksSettings } from './webhooks-options.ts'
 
 /** An event, the argument of `webhooks.enqueue`: a message without a destination, of a tenant. */
@@ -211,8 +212,10 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 	}
 
 	/** Counts the endpoints by state. */
-	stats(): Promise<EndpointCounts> {
-		return this.#store.stats()
+	async stats(): Promise<WebhookStats> {
+		const [counts, now] = await Promise.all([this.#store.stats(), this.#outbox.store.now()])
+		const { failingSince } = counts
+		return { ...counts, failingForMs: failingSince === null ? null : Math.max(0, now - failingSince) }
 	}
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */
@@ -252,7 +255,9 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 				'no destination, because endpoints have them',
 			)
 		const eventId = this.#newId()
-		const withId = { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } }
+		// Headers of another type are rejected as those of any message.
+		const isPlain = headers === undefined || isObject(headers)
+		const withId = isPlain ? { ...message, headers: { ...headers, [WEBHOOK_ID]: eventId } } : message
 		return { eventId, tenant: readTenant(tenant), message: withId }
 	}
 

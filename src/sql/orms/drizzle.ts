@@ -54,11 +54,12 @@ export function drizzleKind(value: unknown): string | undefined {
 }
 
 /**
- * Returns the transaction of Drizzle as the option `tx` of `outbox.enqueue` and `context.complete`: with
- * `node-postgres`, `postgres-js` and `pglite`. With `better-sqlite3` it is the option of `enqueueSync`.
- * Throws for the database object itself.
+ * Returns the transaction of Drizzle as the option `tx` of `outbox.enqueue`, `inbox.once` and `context.complete`:
+ * with `node-postgres`, `postgres-js` and `pglite`. With `better-sqlite3` it is the option of `enqueueSync` and
+ * `onceSync`. Throws for the database object itself.
  *
  * @example
+ * const db = drizzle(pool)
  * await db.transaction(async (tx) => {
  *   await tx.insert(orders).values(order)
  *   await outbox.enqueue({ topic: 'order.placed', payload: order }, { tx: drizzleTx(tx) })
@@ -87,9 +88,8 @@ export function drizzleTx(tx: DrizzleTransaction | DrizzleSqliteTransaction): Tx
 		return new OrmTransaction({
 			orm: DRIZZLE,
 			run: (text, values) => client.query(text, values),
+			// Early versions of PGlite do not close a transaction that is rolled back, so PostgreSQL is asked too.
 			isOpen: typeof property(client, 'closed') === 'boolean' ? () => !property(client, 'closed') : undefined,
-			// A transaction of PGlite rejects everything after its end.
-			mustAsk: typeof property(client, 'closed') !== 'boolean',
 		})
 	})
 }

@@ -21,8 +21,8 @@ interface KnexRunner {
 }
 
 /**
- * Returns the transaction of Knex on PostgreSQL as the option `tx` of `outbox.enqueue` and `context.complete`.
- * Throws for the `knex` of the whole program.
+ * Returns the transaction of Knex on PostgreSQL as the option `tx` of `outbox.enqueue`, `inbox.once` and
+ * `context.complete`. Throws for the `knex` of the whole program.
  *
  * @example
  * await knex.transaction(async (trx) => {

@@ -29,10 +29,11 @@ interface KyselyTransaction {
 }
 
 /**
- * Returns the transaction of Kysely on PostgreSQL as the option `tx` of `outbox.enqueue` and `context.complete`.
- * Throws for the database object itself.
+ * Returns the transaction of Kysely on PostgreSQL as the option `tx` of `outbox.enqueue`, `inbox.once` and
+ * `context.complete`. Throws for the database object itself.
  *
  * @example
+ * const db = new Kysely<Database>({ dialect })
  * await db.transaction().execute(async (trx) => {
  *   await trx.insertInto('orders').values(order).execute()
  *   await outbox.enqueue({ topic: 'order.placed', payload: order }, { tx: kyselyTx(trx) })

@@ -16,7 +16,7 @@ const EXPECTED =
 	'the em that em.transactional() of MikroORM passes to its callback, or an em after em.begin()'
 
 /**
- * Returns the transaction of MikroORM on PostgreSQL as the option `tx` of `outbox.enqueue` and
+ * Returns the transaction of MikroORM on PostgreSQL as the option `tx` of `outbox.enqueue`, `inbox.once` and
  * `context.complete`. Throws for an `em` outside a transaction.
  *
  * @example

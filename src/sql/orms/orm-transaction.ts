@@ -80,6 +80,10 @@ export function isCertainlyOpen(tx: SqlClient): boolean | undefined {
 	return tx.mustAsk ? undefined : (isInTransaction(tx) ?? true)
 }
 
+/** Returns true if only PostgreSQL knows whether the transaction of the ORM is open, also after its end. */
+export const showsNoState = (tx: unknown): boolean =>
+	isOrmTransaction(tx) && tx.mustAsk && tx.inTransaction === undefined
+
 const CLOSED = 'YAOKI_TRANSACTION_CLOSED'
 
 export const isTransactionClosed = (error: unknown): error is YaokiError => safeGet(error, 'code') === CLOSED

@@ -14,10 +14,11 @@ interface PostgresJsRunner {
 const isTransaction = (sql: unknown): sql is PostgresJsRunner => hasMethods(sql, 'unsafe', 'savepoint')
 
 /**
- * Returns the transaction of postgres.js as the option `tx` of `outbox.enqueue` and `context.complete`. Throws for
- * the `sql` of the whole program.
+ * Returns the transaction of postgres.js as the option `tx` of `outbox.enqueue`, `inbox.once` and
+ * `context.complete`. Throws for the `sql` of the whole program.
  *
  * @example
+ * const sql = postgres(url)
  * await sql.begin(async (sql) => {
  *   await sql`insert into orders ${sql(order)}`
  *   await outbox.enqueue({ topic: 'order.placed', payload: order }, { tx: postgresJsTx(sql) })

@@ -18,8 +18,8 @@ interface PrismaTransaction {
 const isRows = (result: unknown): result is readonly unknown[] => Array.isArray(result)
 
 /**
- * Returns the transaction of Prisma on PostgreSQL as the option `tx` of `outbox.enqueue` and `context.complete`.
- * Throws for the `PrismaClient` itself.
+ * Returns the transaction of Prisma on PostgreSQL as the option `tx` of `outbox.enqueue`, `inbox.once` and
+ * `context.complete`. Throws for the `PrismaClient` itself.
  *
  * @example
  * await prisma.$transaction(async (tx) => {

@@ -26,7 +26,7 @@ interface Sequelize {
 }
 
 /**
- * Returns the transaction of Sequelize on PostgreSQL as the option `tx` of `outbox.enqueue` and
+ * Returns the transaction of Sequelize on PostgreSQL as the option `tx` of `outbox.enqueue`, `inbox.once` and
  * `context.complete`. Throws for the `Sequelize` object itself.
  *
  * @example

@@ -21,8 +21,9 @@ interface TypeOrmManager {
 }
 
 /**
- * Returns the transaction of TypeORM on PostgreSQL as the option `tx` of `outbox.enqueue` and `context.complete`:
- * an `EntityManager` or a `QueryRunner` with an open transaction. Throws for a `DataSource` and its `manager`.
+ * Returns the transaction of TypeORM on PostgreSQL as the option `tx` of `outbox.enqueue`, `inbox.once` and
+ * `context.complete`: an `EntityManager` or a `QueryRunner` with an open transaction. Throws for a `DataSource` and
+ * its `manager`.
  *
  * @example
  * await dataSource.transaction(async (manager) => {

@@ -4,6 +4,8 @@ import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { OutboxEvent } from '../../outbox/events/outbox-events.ts'
 import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import type { InboxEvent } from '../../outbox/inbox/events.ts'
+import type { WebhookEvent } from '../../outbox/webhooks/events.ts'
+import { destinationLabel } from '../metrics/destination-label.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 
@@ -45,11 +47,24 @@ export const IDEMPOTENCY_EVENTS: Rules<IdempotencyEvent> = {
 
 /** The events of a relay that are not about one delivery. */
 export const RELAY_EVENTS: Rules<RelayEvent> = {
-	relay_state_change: ({ destination, from, to }) => ['yaoki_relay_transitions_total', destination, from, to],
+	relay_state_change: ({ destination, from, to }) => [
+		'yaoki_relay_transitions_total',
+		destinationLabel(destination),
+		from,
+		to,
+	],
 	relay_released: ({ reason }) => ['yaoki_relay_released_messages_total', reason],
 	relay_lease_lost: () => ['yaoki_relay_leases_lost_total'],
 	relay_store_error: ({ operation }) => ['yaoki_relay_store_errors_total', operation],
-	relay_handlers_hung: ({ destination }) => ['yaoki_relay_hung_handlers_total', destination],
+	relay_handlers_hung: ({ destination }) => [
+		'yaoki_relay_hung_handlers_total',
+		destinationLabel(destination),
+	],
+}
+
+/** The other events of webhooks are about one endpoint for a while, which gauges show. */
+export const WEBHOOK_EVENTS: Rules<WebhookEvent> = {
+	webhook_endpoint_disabled: ({ reason }) => ['yaoki_webhook_endpoints_disabled_total', reason],
 }
 
 /** Returns the function that counts the events of a source. */
@@ -66,9 +81,17 @@ export function countEvents<Event extends EventBase>(
 		if (name !== undefined)
 			metrics
 				.counter(name)
-				.get(source.serviceOf(event), ...labels)
+				.get(serviceOfSeries(source, event), ...labels)
 				.add(1)
 	}
+}
+
+/** Returns the service of a series, which is that of all endpoints of webhooks if the event is about one. */
+export function serviceOfSeries(source: ObservedSource, event: EventBase): string {
+	const { destination } = event as EventBase & { readonly destination?: string }
+	if (destination === undefined) return source.serviceOf(event)
+	const label = destinationLabel(destination)
+	return source.serviceOf(label === destination ? event : { ...event, destination: label })
 }
 
 /** Returns the function that counts the messages of an outbox. */

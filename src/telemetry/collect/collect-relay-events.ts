@@ -1,11 +1,12 @@
 import type { EventBase } from '../../core/events/events.ts'
 import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import type { DeadLetterCause } from '../../outbox/message/message.ts'
+import { destinationLabel } from '../metrics/destination-label.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Counter, Histogram } from '../metrics/series.ts'
 import { SeriesCache, SeriesGroup } from '../metrics/series-cache.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
-import { countEvents, RELAY_EVENTS } from './collect-events.ts'
+import { countEvents, RELAY_EVENTS, serviceOfSeries } from './collect-events.ts'
 
 /** Dead letters that an attempt caused. The others were never sent. */
 const CAUSED_BY_ATTEMPT: ReadonlySet<DeadLetterCause> = /* @__PURE__ */ new Set([
@@ -23,7 +24,7 @@ export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): 
 			case 'relay_sent':
 			case 'relay_retry_scheduled':
 			case 'relay_dead_letter': {
-				const labels = [source.serviceOf(event), known.destination] as const
+				const labels = [serviceOfSeries(source, event), destinationLabel(known.destination)] as const
 				deliveries.get(labels.join('\n'), () => new DeliverySeries(metrics, labels)).record(known)
 				break
 			}

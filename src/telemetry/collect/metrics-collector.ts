@@ -10,6 +10,7 @@ import {
 	countMessages,
 	IDEMPOTENCY_EVENTS,
 	POLICY_EVENTS,
+	WEBHOOK_EVENTS,
 } from './collect-events.ts'
 import { collectRelayEvents } from './collect-relay-events.ts'
 import type { GaugeValues } from './gauge-values.ts'
@@ -52,6 +53,8 @@ export class MetricsCollector {
 				return { onEvent: countMessages(metrics, source), detach }
 			case 'inbox':
 				return { onEvent: collectInboxEvents(metrics, source), detach }
+			case 'webhooks':
+				return { onEvent: countEvents(WEBHOOK_EVENTS, metrics, source), detach }
 			case 'idempotency':
 				return { onEvent: countEvents(IDEMPOTENCY_EVENTS, metrics, source), detach }
 			default:

@@ -1,8 +1,10 @@
-/** Reads gauges from what `stats()` of a client, outbox, inbox or idempotency engine returns. */
+/** Reads gauges from what `stats()` of a client, outbox, inbox, webhooks or an idempotency engine returns. */
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
-import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
+import type { DestinationStats, OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { InboxStats } from '../../outbox/inbox/inbox-stats.ts'
+import { ENDPOINT_PATTERN, isEndpoint } from '../../outbox/webhooks/endpoint.ts'
+import type { WebhookStats } from '../../outbox/webhooks/webhook-stats.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 import { toStateValue } from './policy-gauges.ts'
@@ -16,6 +18,8 @@ export function statsGauges(source: ObservedSource, stats: unknown): Iterable<Ga
 			return outboxGauges(source, stats as OutboxStats)
 		case 'inbox':
 			return inboxGauges(source, stats as InboxStats)
+		case 'webhooks':
+			return webhookGauges(source, stats as WebhookStats)
 		case 'idempotency':
 			return idempotencyGauges(source, stats as IdempotencyStats)
 		default:
@@ -49,16 +53,17 @@ function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<Ga
 	yield ['yaoki_outbox_ended_relays', [service], endedRelays.length]
 	let pausedDestinations = 0
 	for (const { destination, state, reason, pausedForMs } of circuits) {
-		const labels = [serviceOf(destination), destination]
-		yield ['yaoki_outbox_circuit_state', labels, toStateValue(state)]
+		const isOwnSeries = !isEndpoint(String(destination))
+		const labels = isOwnSeries ? [serviceOf(destination), destination] : []
+		if (isOwnSeries) yield ['yaoki_outbox_circuit_state', labels, toStateValue(state)]
 		for (const one of PAUSE_REASONS) {
 			const isPaused = pausedForMs > 0 && reason === one ? 1 : 0
 			pausedDestinations += isPaused
-			yield ['yaoki_outbox_pause_state', [...labels, one], isPaused]
+			if (isOwnSeries) yield ['yaoki_outbox_pause_state', [...labels, one], isPaused]
 		}
 	}
 	yield ['yaoki_outbox_paused_destinations', [service], pausedDestinations]
-	for (const counts of destinations) {
+	for (const counts of withSumOfEndpoints(destinations, circuits)) {
 		const labels = [serviceOf(counts.destination), counts.destination]
 		yield ['yaoki_outbox_due_messages', labels, counts.due.count]
 		yield ['yaoki_outbox_scheduled_messages', labels, counts.scheduled.count]
@@ -68,6 +73,52 @@ function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<Ga
 		yield ['yaoki_outbox_oldest_age_seconds', labels, toSeconds(counts.oldestAgeMs ?? 0)]
 		yield ['yaoki_outbox_max_attempts', labels, counts.maxAttempts]
 	}
+}
+
+type GaugeCounts = Pick<
+	DestinationStats,
+	'destination' | 'due' | 'scheduled' | 'inFlight' | 'dead' | 'oldestLagMs' | 'oldestAgeMs' | 'maxAttempts'
+>
+
+/** Of thousands of endpoints some are always down, so the lag is that of endpoints that relays send to. */
+function withSumOfEndpoints(
+	destinations: OutboxStats['destinations'],
+	circuits: OutboxStats['circuits'],
+): readonly GaugeCounts[] {
+	// A store of the user may return anything.
+	const isOne = ({ destination }: GaugeCounts): boolean => isEndpoint(String(destination))
+	const endpoints = destinations.filter(isOne)
+	if (endpoints.length === 0) return destinations
+	const blocked = new Set(
+		circuits
+			.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
+			.map(({ destination }) => destination),
+	)
+	const served = endpoints.filter(({ destination }) => !blocked.has(destination))
+	const sum = (name: 'due' | 'scheduled' | 'inFlight' | 'dead') => ({
+		count: endpoints.reduce((total, one) => total + one[name].count, 0),
+		isCapped: endpoints.some((one) => one[name].isCapped),
+	})
+	const all: GaugeCounts = {
+		destination: ENDPOINT_PATTERN,
+		due: sum('due'),
+		scheduled: sum('scheduled'),
+		inFlight: sum('inFlight'),
+		dead: sum('dead'),
+		oldestLagMs: served.reduce((most, { oldestLagMs }) => Math.max(most, oldestLagMs ?? 0), 0),
+		oldestAgeMs: endpoints.reduce((most, { oldestAgeMs }) => Math.max(most, oldestAgeMs ?? 0), 0),
+		maxAttempts: endpoints.reduce((most, { maxAttempts }) => Math.max(most, maxAttempts), 0),
+	}
+	return [...destinations.filter((one) => !isOne(one)), all]
+}
+
+function* webhookGauges(source: ObservedSource, stats: WebhookStats): Generator<GaugeReading> {
+	const service = source.serviceOf({ type: 'stats', emitter: source.name })
+	yield ['yaoki_webhook_enabled_endpoints', [service], stats.enabled]
+	yield ['yaoki_webhook_failing_endpoints', [service], stats.failing]
+	for (const [reason, count] of Object.entries(stats.disabled))
+		yield ['yaoki_webhook_disabled_endpoints', [service, reason], count]
+	yield ['yaoki_webhook_longest_failure_seconds', [service], toSeconds(stats.failingForMs ?? 0)]
 }
 
 function* inboxGauges(source: ObservedSource, stats: InboxStats): Generator<GaugeReading> {

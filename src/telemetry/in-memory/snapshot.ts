@@ -1,4 +1,5 @@
 import type { CircuitState } from '../../core/events/events.ts'
+import { ENDPOINT_PATTERN } from '../../outbox/webhooks/endpoint.ts'
 import { OTHER } from '../metrics/catalog.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import { toLabelValue } from '../metrics/series.ts'
@@ -24,7 +25,7 @@ interface ServiceSnapshot {
 	readonly deadLetters: DeadLettersSnapshot
 }
 
-/** The circuits of policies, clients and destinations. */
+/** The circuits of policies, clients and destinations, without endpoints of webhooks. */
 interface CircuitsSnapshot {
 	/** How often a circuit opened, from any state. */
 	readonly opened: number
@@ -120,7 +121,10 @@ export function createSnapshot(
 		if (to === 'open' && from === 'half-open') sums.reopened += value
 	}
 	each('yaoki_circuit_breaker_transitions_total', addTransition)
-	each('yaoki_relay_transitions_total', addTransition)
+	each('yaoki_relay_transitions_total', (sums, value, labels) => {
+		// Of thousands of endpoints some are always down.
+		if (labels[1] !== ENDPOINT_PATTERN) addTransition(sums, value, labels)
+	})
 	each('yaoki_relay_dead_letters_total', ({ deadLetters }, value, [, , cause = '']) => {
 		if (value > 0) deadLetters.set(cause, (deadLetters.get(cause) ?? 0) + value)
 	})

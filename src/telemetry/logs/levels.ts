@@ -7,6 +7,7 @@ import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { OutboxEvent } from '../../outbox/events/outbox-events.ts'
 import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import type { InboxEvent } from '../../outbox/inbox/events.ts'
+import type { WebhookEvent } from '../../outbox/webhooks/events.ts'
 
 /** The levels of log lines, from the least to the most severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -14,7 +15,14 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
 /** The type of every event of the package. */
-export type EventType = (YaokiEvent | RelayEvent | OutboxEvent | InboxEvent | IdempotencyEvent)['type']
+export type EventType = (
+	| YaokiEvent
+	| RelayEvent
+	| OutboxEvent
+	| InboxEvent
+	| WebhookEvent
+	| IdempotencyEvent
+)['type']
 
 /** The level of an event depends on one of its fields. */
 interface LevelByField {
@@ -85,6 +93,11 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	inbox_conflict: 'debug',
 	inbox_failed: 'warn',
 	outbox_resent: 'info',
+	// One failure says little. The operator knows what the operator has disabled.
+	webhook_endpoint_failing: 'info',
+	webhook_endpoint_recovered: 'info',
+	webhook_endpoint_disabled: { field: 'reason', levels: { operator: 'info' }, otherwise: 'warn' },
+	webhook_endpoint_enabled: 'info',
 	idempotency_claimed: 'not logged',
 	idempotency_replayed: 'debug',
 	idempotency_conflict: { field: 'reason', levels: { 'in-progress': 'debug' }, otherwise: 'warn' },

@@ -140,7 +140,10 @@ const CAUSE_FIELDS = [
 
 function causeOf(source: ObservedSource, event: EventBase): string {
 	const facts = CAUSE_FIELDS.map((field) => String(Reflect.get(event, field)))
-	return [source.serviceOf(event), event.emitter, event.type, ...facts]
+	const { endpointId = '' } = event as EventBase & { readonly endpointId?: string }
+	// Someone has to look at each endpoint that is disabled; an outage of a provider makes thousands of them fail.
+	const subject = event.type === 'webhook_endpoint_disabled' ? endpointId : ''
+	return [source.serviceOf(event), event.emitter, event.type, subject, ...facts]
 		.join('\n')
 		.slice(0, MAX_MESSAGE_LENGTH)
 }

@@ -138,7 +138,10 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_outbox_in_flight_messages: max(DESTINATION, 'Messages that a relay has claimed.'),
 	yaoki_outbox_dead_letters: max(DESTINATION, 'Dead letters. At most 10,000 are counted.'),
-	yaoki_outbox_oldest_lag_seconds: max(DESTINATION, 'How long the oldest due message has been due.'),
+	yaoki_outbox_oldest_lag_seconds: max(
+		DESTINATION,
+		'How long the oldest due message has been due. Of webhooks only endpoints count that are neither disabled nor paused, and whose circuit is closed.',
+	),
 	yaoki_outbox_oldest_age_seconds: max(DESTINATION, 'Age of the oldest message that has not been sent.'),
 	yaoki_outbox_max_attempts: max(DESTINATION, 'The highest number of attempts of a queued message.'),
 	yaoki_outbox_throughput_messages_per_second: max(
@@ -149,7 +152,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_outbox_ended_relays: max(SERVICE, 'Relays that ended without a stop, such as killed ones.'),
 	yaoki_outbox_circuit_state: worst(
 		DESTINATION,
-		'State of the circuit of a destination: 0 closed, 1 open, 2 half-open.',
+		'State of the circuit of a destination: 0 closed, 1 open, 2 half-open. Endpoints of webhooks are left out.',
 	),
 	yaoki_outbox_paused_destinations: max(
 		SERVICE,
@@ -157,7 +160,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_outbox_pause_state: max(
 		['service', 'destination', 'reason'],
-		'Pause of a destination: 1 paused, 0 not, by reason: operator or retry-after. Destinations without failures or pauses are left out.',
+		'Pause of a destination: 1 paused, 0 not, by reason: operator or retry-after. Destinations without failures or pauses are left out, and endpoints of webhooks.',
 	),
 	yaoki_relay_deliveries_total: counter(
 		['service', 'destination', 'result'],
@@ -216,6 +219,25 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_inbox_oldest_message_age_seconds: max(
 		SERVICE,
 		'Age of the oldest message that an inbox remembers, since it was processed.',
+	),
+
+	// Webhooks.
+	yaoki_webhook_enabled_endpoints: max(SERVICE, 'Enabled endpoints of webhooks, including failing ones.'),
+	yaoki_webhook_failing_endpoints: max(
+		SERVICE,
+		'Enabled endpoints that have failed since their last successful attempt.',
+	),
+	yaoki_webhook_disabled_endpoints: max(
+		['service', 'reason'],
+		'Disabled endpoints, by reason: operator, failing or gone.',
+	),
+	yaoki_webhook_longest_failure_seconds: max(
+		SERVICE,
+		'How long the enabled endpoint that has failed for longest has failed.',
+	),
+	yaoki_webhook_endpoints_disabled_total: counter(
+		['service', 'reason'],
+		'How often endpoints were disabled, by reason: operator, failing or gone.',
 	),
 
 	// Idempotency keys.

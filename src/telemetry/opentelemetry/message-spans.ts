@@ -5,6 +5,7 @@
 import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { BatchInfo, DeliveryInfo, EnqueueInfo } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { destinationLabel } from '../metrics/destination-label.ts'
 import { errorTypeOf } from './errors.ts'
 import type { OtelMetrics } from './metrics.ts'
 import type { OpenTelemetrySettings } from './options.ts'
@@ -112,10 +113,15 @@ export class MessageSpans {
 	}
 
 	#recorder(topic: string | undefined, destination: string, labels: Attributes): Recorder {
+		const subscription = destinationLabel(destination)
 		return (error, seconds) => {
-			const key = `${topic}\n${destination}\n${error?.type}`
+			const key = `${topic}\n${subscription}\n${error?.type}`
 			const failure = error && { 'error.type': error.type }
-			this.#metrics?.record('messaging.process.duration', seconds, key, () => ({ ...labels, ...failure }))
+			this.#metrics?.record('messaging.process.duration', seconds, key, () => ({
+				...labels,
+				[SUBSCRIPTION]: subscription,
+				...failure,
+			}))
 		}
 	}
 
@@ -206,9 +212,11 @@ type Attributes = { [name: string]: string | number }
 const spanName = (operation: string, topic: string | undefined): string =>
 	topic === undefined ? operation : `${operation} ${topic}`
 
+const SUBSCRIPTION = 'messaging.destination.subscription.name'
+
 const deliveryLabels = (topic: string | undefined, destination: string): Attributes => ({
 	...commonAttributes(DELIVER, topic),
-	'messaging.destination.subscription.name': destination,
+	[SUBSCRIPTION]: destination,
 })
 
 const commonAttributes = (operation: string, topic: string | undefined): Attributes => ({

@@ -1,4 +1,5 @@
 /** The five questions of an operator, in PromQL, for the dashboard and the alert rules. */
+import { ENDPOINT_PATTERN } from '../../outbox/webhooks/endpoint.ts'
 import { growth, increase, rate, type Scope, type Selection } from './promql.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }
@@ -47,7 +48,14 @@ export const retriesPerCall = (scope: Scope): Share => ({
 })
 
 const TRANSITIONS = { metric: 'yaoki_circuit_breaker_transitions_total' }
-const DESTINATION_TRANSITIONS = { metric: 'yaoki_relay_transitions_total', by: ['destination'] }
+/** Of thousands of endpoints some are always down: the questions of webhooks are others. */
+export const NO_ENDPOINTS: Readonly<Record<string, string>> = { destination: ENDPOINT_PATTERN }
+
+const DESTINATION_TRANSITIONS = {
+	metric: 'yaoki_relay_transitions_total',
+	by: ['destination'],
+	whereNot: NO_ENDPOINTS,
+}
 
 /** A way to count events: `increase`, or `eventsInStep` for bars. */
 export type EventCount = (selection: Selection, scope: Scope) => string
@@ -72,14 +80,30 @@ export const destinationsOpened = (scope: Scope, count: EventCount = increase): 
 export const destinationsReopened = (scope: Scope, count: EventCount = increase): string =>
 	count({ ...DESTINATION_TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
 
+type Labels = Pick<Selection, 'where' | 'whereNot'>
+
 /** Messages that became dead letters, by destination and cause. */
-export const deadLetters = (scope: Scope, count: EventCount = increase): string =>
-	count({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'] }, scope)
+export const deadLetters = (scope: Scope, count: EventCount = increase, labels: Labels = {}): string =>
+	count({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'], ...labels }, scope)
 
 /** The growth of the store's dead letters: a process may end before its counters are scraped. */
-export const storedDeadLetters = (scope: Scope): string =>
+export const storedDeadLetters = (scope: Scope, labels: Labels = {}): string =>
 	growth(
-		{ metric: 'yaoki_outbox_dead_letters', by: ['destination'] },
+		{ metric: 'yaoki_outbox_dead_letters', by: ['destination'], ...labels },
 		{ metric: 'yaoki_outbox_relays' },
+		scope,
+	)
+
+const DISABLED = { by: ['reason'], where: { reason: 'failing|gone' } }
+
+/** The number of times that endpoints of webhooks were disabled because of their failures. */
+export const endpointsDisabled = (scope: Scope, count: EventCount = increase): string =>
+	count({ metric: 'yaoki_webhook_endpoints_disabled_total', ...DISABLED }, scope)
+
+/** The growth of the store's number of these endpoints: a process may end before its counters are scraped. */
+export const storedDisabledEndpoints = (scope: Scope): string =>
+	growth(
+		{ metric: 'yaoki_webhook_disabled_endpoints', ...DISABLED },
+		{ metric: 'yaoki_webhook_enabled_endpoints' },
 		scope,
 	)

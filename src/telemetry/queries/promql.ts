@@ -20,6 +20,8 @@ export interface Selection {
 	readonly by?: readonly string[]
 	/** Label values to select. `a|b` selects both. */
 	readonly where?: Readonly<Record<string, string>>
+	/** A label value to leave out. */
+	readonly whereNot?: Readonly<Record<string, string>>
 }
 
 /** Increments per second. */
@@ -108,17 +110,24 @@ export const named = (expressions: Readonly<Record<string, string>>): string =>
 		.map(([name, expression]) => `label_replace(${expression}, "kind", "${name}", "", "")`)
 		.join('\nor ')
 
-function select({ metric, where = {} }: Selection, scope: Scope, type: MetricType, suffix = ''): string {
+function select(
+	{ metric, where = {}, whereNot = {} }: Selection,
+	scope: Scope,
+	type: MetricType,
+	suffix = '',
+): string {
 	const definition = definitionOf(metric)
 	if (definition.type !== type) throw new Error(`${metric} is a ${definition.type}, not a ${type}`)
 	const everywhere = Object.entries(scope.where)
 		.filter(([label]) => label === 'job' || definition.labels.includes(label))
 		.map(([label, value]) => `${label}=~"${value}"`)
-	const own = Object.entries(where).map(([label, value]) => {
+	for (const label of [...Object.keys(where), ...Object.keys(whereNot)])
 		if (!definition.labels.includes(label)) throw new Error(`${metric} has no label ${label}`)
-		return value.includes('|') ? `${label}=~"${value}"` : `${label}="${value}"`
-	})
-	const all = [...everywhere, ...own].join(', ')
+	const own = Object.entries(where).map(([label, value]) =>
+		value.includes('|') ? `${label}=~"${value}"` : `${label}="${value}"`,
+	)
+	const excluded = Object.entries(whereNot).map(([label, value]) => `${label}!="${value}"`)
+	const all = [...everywhere, ...own, ...excluded].join(', ')
 	return all === '' ? `${metric}${suffix}` : `${metric}${suffix}{${all}}`
 }
 

@@ -412,6 +412,92 @@ const OUTBOX: readonly AlertCase[] = [
 	},
 ]
 
+const disabledEndpoints = (reason: string): string =>
+	`yaoki_webhook_endpoints_disabled_total{service="hooks", reason="${reason}"}`
+const storedDisabled = (reason: string): string =>
+	`yaoki_webhook_disabled_endpoints{service="hooks", reason="${reason}"}`
+const enabledEndpoints = 'yaoki_webhook_enabled_endpoints{service="hooks"}'
+const endpointFailure = 'yaoki_webhook_longest_failure_seconds{service="hooks"}'
+const disabledAlert = (reason: string): string =>
+	`YaokiWebhookEndpointDisabled{service="hooks", reason="${reason}"}`
+const ofEndpoints = (series: string): string => series.replace('billing', 'webhook:*')
+const endpointDead = ofEndpoints(dead)
+const endpointDeadAlert =
+	'YaokiWebhookDeadLetters{service="relay", destination="webhook:*", cause="permanent"}'
+
+const WEBHOOKS: readonly AlertCase[] = [
+	{
+		name: 'an endpoint is disabled because it is gone, the first one of a process',
+		series: { [disabledEndpoints('gone')]: '_x29 1x60', [enabledEndpoints]: '9x90' },
+		firing: { 29: [], 32: [disabledAlert('gone')], 60: [] },
+	},
+	{
+		name: 'endpoints are disabled because they failed for too long',
+		series: { [disabledEndpoints('failing')]: '7x29 9x60', [enabledEndpoints]: '9x90' },
+		firing: { 29: [], 32: [disabledAlert('failing')], 60: [] },
+	},
+	{
+		name: 'counter and store show the same disabled endpoint: one alert',
+		series: {
+			[disabledEndpoints('gone')]: '_x29 1x60',
+			[storedDisabled('gone')]: '0x29 1x60',
+			[enabledEndpoints]: '9x90',
+		},
+		firing: { 32: [disabledAlert('gone')], 60: [] },
+	},
+	{
+		name: 'a process crashes before a scrape sees that it disabled an endpoint',
+		series: { [storedDisabled('failing')]: '3x29 4x60', [enabledEndpoints]: '9x90' },
+		firing: { 29: [], 32: [disabledAlert('failing')], 60: [] },
+	},
+	{
+		name: 'an operator disables an endpoint',
+		series: {
+			[disabledEndpoints('operator')]: '_x29 1x60',
+			[storedDisabled('operator')]: '0x29 1x60',
+			[enabledEndpoints]: '9x90',
+		},
+		firing: { 32: [], 60: [] },
+	},
+	{
+		name: 'disabled endpoints in the store, and telemetry has just started',
+		series: { [storedDisabled('gone')]: '7x60', [enabledEndpoints]: '9x60' },
+		firing: { 5: [], 30: [] },
+	},
+	{
+		name: 'an endpoint fails for more than a day',
+		series: { [endpointFailure]: '84000+60x60' },
+		firing: { 30: [], 60: ['YaokiWebhookEndpointFailing{service="hooks"}'] },
+	},
+	{
+		name: 'an endpoint fails for an hour and recovers',
+		series: { [endpointFailure]: '0+60x60 0x30' },
+		firing: { 59: [], 80: [] },
+	},
+	{
+		name: 'a message to an endpoint becomes a dead letter',
+		series: { [endpointDead]: '_x29 1x60' },
+		firing: { 29: [], 32: [endpointDeadAlert], 60: [] },
+	},
+	{
+		name: 'messages to an endpoint that is down wait for hours, and its circuit opens again and again',
+		series: {
+			[ofEndpoints(age)]: '3000+60x120',
+			[ofEndpoints(lag)]: '0x120',
+			[ofEndpoints(due)]: '9x120',
+			[relays]: '2x120',
+			[ofEndpoints(destinationReopened)]: '0+1x120',
+			[endpointFailure]: '3000+60x120',
+		},
+		firing: { 30: [], 120: [] },
+	},
+	{
+		name: 'relays are too slow for healthy endpoints',
+		series: { [ofEndpoints(lag)]: '0+60x30', [ofEndpoints(due)]: '9x30', [relays]: '2x30' },
+		firing: { 6: [], 20: ['YaokiOutboxLag{service="outbox", destination="webhook:*"}'] },
+	},
+]
+
 export const ALERT_CASES: readonly AlertCase[] = [
 	{ name: 'there is no series', series: {}, firing: { 30: [] } },
 	...ERRORS,
@@ -419,4 +505,5 @@ export const ALERT_CASES: readonly AlertCase[] = [
 	...RETRIES,
 	...CIRCUITS,
 	...OUTBOX,
+	...WEBHOOKS,
 ]

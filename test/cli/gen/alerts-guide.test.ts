@@ -53,6 +53,7 @@ test('names the default limits', () => {
 		['maxRetriesPerCall', 'YaokiRetriesPerCallHigh', '% retries'],
 		['minReopened', 'YaokiCircuitReopens', '% failed'],
 		['maxDeadLetters', 'YaokiDeadLetters', 'more than % new'],
+		['maxDisabledEndpoints', 'YaokiWebhookEndpointDisabled', 'more than %'],
 	] as const)
 		expect(text[alert]).toContain(limit.replace('%', String(ALERT_OPTIONS[name].default)))
 	expect(DEFAULT_SETTINGS).toMatchObject({
@@ -61,6 +62,7 @@ test('names the default limits', () => {
 		withoutRelayMs: 120_000,
 		ageMs: 3_600_000,
 		lagMs: 300_000,
+		endpointFailingMs: 86_400_000,
 	})
 })
 

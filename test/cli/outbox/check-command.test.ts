@@ -22,7 +22,7 @@ describe('check', () => {
 		const lines = stdout.trimEnd().split('\n')
 		const names = ['schema', 'clock', 'lag', 'age', 'attempts', 'failing', 'blocked', 'dead', 'relays']
 		expect(lines.map((line) => line.split(/ +/).slice(0, 2))).toEqual(
-			[...names, 'paused', 'poison'].map((name) => ['ok', name]),
+			[...names, 'paused', 'webhooks', 'poison'].map((name) => ['ok', name]),
 		)
 	})
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { integer, pgTable, text } from 'drizzle-orm/pg-core'
 import Fastify from 'fastify'
-import { Pool } from 'pg'
+import pg from 'pg'
 import { drizzleTx, Inbox, postgresInboxStore } from 'yaoki/outbox'
 import { readInput, reportRunning } from './process.ts'
 
@@ -11,7 +11,7 @@ const { url, port } = readInput()
 /** Without a constraint, which would hide a second effect. */
 const effects = pgTable('effects', { orderId: integer('order_id').notNull() })
 const deliveries = pgTable('deliveries', { messageId: text('message_id').notNull() })
-const pool = new Pool({ connectionString: url })
+const pool = new pg.Pool({ connectionString: url })
 const db = drizzle(pool)
 const inbox = new Inbox({ store: postgresInboxStore({ client: pool }) })
 

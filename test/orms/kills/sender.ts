@@ -1,11 +1,11 @@
 /** The shop: an Express server that places orders. A client that got no response sends its order again. */
 import express from 'express'
-import { Pool } from 'pg'
+import pg from 'pg'
 import { Outbox, postgresOutboxStore } from 'yaoki/outbox'
 import { readInput, reportRunning } from './process.ts'
 
 export const { url, port } = readInput()
-export const pool = new Pool({ connectionString: url })
+export const pool = new pg.Pool({ connectionString: url })
 export const outbox = new Outbox({
 	store: postgresOutboxStore({ client: pool }),
 	outsideTransaction: 'reject',

@@ -20,8 +20,14 @@ export interface BetterDatabase {
 	readonly inTransaction: boolean
 	prepare(sql: string): BetterStatement
 	exec(sql: string): unknown
-	transaction(work: () => unknown): (() => unknown) & { immediate(): unknown }
+	transaction<Args extends unknown[]>(work: (...args: Args) => unknown): BetterTransaction<Args>
 	close(): unknown
+}
+
+interface BetterTransaction<Args extends unknown[]> {
+	(...args: Args): unknown
+	immediate(...args: Args): unknown
+	deferred(...args: Args): unknown
 }
 
 export type OpenBetter = (file: string, options?: { readonly timeout?: number }) => BetterDatabase
@@ -100,21 +106,26 @@ class RuleDatabase implements BetterDatabase {
 		named(() => this.#database.exec(sql))
 	}
 
-	transaction(work: () => unknown): (() => unknown) & { immediate(): unknown } {
-		const runAfter = (begin: string) => () => {
-			this.exec(begin)
-			try {
-				const result = work()
-				if (typeof Object(result).then === 'function')
-					throw new TypeError('Transaction function cannot return a promise')
-				this.exec('COMMIT')
-				return result
-			} catch (error) {
-				if (this.inTransaction) this.exec('ROLLBACK')
-				throw error
+	transaction<Args extends unknown[]>(work: (...args: Args) => unknown): BetterTransaction<Args> {
+		const runAfter =
+			(begin: string) =>
+			(...args: Args) => {
+				this.exec(begin)
+				try {
+					const result = work(...args)
+					if (typeof Object(result).then === 'function')
+						throw new TypeError('Transaction function cannot return a promise')
+					this.exec('COMMIT')
+					return result
+				} catch (error) {
+					if (this.inTransaction) this.exec('ROLLBACK')
+					throw error
+				}
 			}
-		}
-		return Object.assign(runAfter('BEGIN'), { immediate: runAfter('BEGIN IMMEDIATE') })
+		return Object.assign(runAfter('BEGIN'), {
+			immediate: runAfter('BEGIN IMMEDIATE'),
+			deferred: runAfter('BEGIN'),
+		})
 	}
 
 	close(): void {
@@ -125,9 +136,23 @@ class RuleDatabase implements BetterDatabase {
 /** Not a literal in the call, because the package is not a dependency. */
 const PACKAGE = 'better-sqlite3'
 
-function installed(): OpenBetter | undefined {
+/** Returns the drivers to test, by name. The package is resolved from `place`, the URL of a file. */
+export function betterDrivers(place: string): readonly (readonly [name: string, open: OpenBetter])[] {
+	const real = installed(place)
+	return [
+		[
+			'the rules of better-sqlite3',
+			(file, options = {}) => new RuleDatabase(new DatabaseSync(file, options)),
+		],
+		...(real === undefined ? [] : [[PACKAGE, real] as const]),
+	]
+}
+
+function installed(place: string): OpenBetter | undefined {
 	try {
-		const Database = createRequire(import.meta.url)(PACKAGE)
+		const Database = createRequire(place)(PACKAGE)
+		// Throws if it is not compiled for this version of Node.
+		new Database(':memory:').close()
 		// Kept: Node 24 with vitest aborts when it collects databases and statements of better-sqlite3 12.
 		const kept: unknown[] = []
 		return (file, options) => {
@@ -146,10 +171,4 @@ function installed(): OpenBetter | undefined {
 	}
 }
 
-const real = installed()
-
-/** The drivers to test, by name. */
-export const BETTER_DRIVERS: readonly (readonly [name: string, open: OpenBetter])[] = [
-	['the rules of better-sqlite3', (file, options = {}) => new RuleDatabase(new DatabaseSync(file, options))],
-	...(real === undefined ? [] : [[PACKAGE, real] as const]),
-]
+export const BETTER_DRIVERS: ReturnType<typeof betterDrivers> = betterDrivers(import.meta.url)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { InvalidMessageError, Outbox, sqliteOutboxStore, Webhooks } from 'yaoki/outbox'
+import { z } from 'zod'
 import { A, B, setupWebhooks } from './setup.ts'
 
 const EVENT = { topic: 'order.placed', payload: { order: 'o-1', total: 12.5 } }
@@ -81,6 +82,7 @@ describe('rejects', () => {
 		['no event', null, /expected an object with topic and payload/],
 		['a destination', { ...EVENT, destination: 'mail' }, /destination: expected no destination/],
 		['a header of the signature', { ...EVENT, headers: { 'Webhook-Id': 'x' } }, /headers\["Webhook-Id"\]/],
+		['headers that are a text', { ...EVENT, headers: 'x' }, /headers: expected a plain object/],
 		['an empty topic', { ...EVENT, topic: '' }, /topic/],
 	])('%s, and nothing is written', async (_, event, text) => {
 		await using shop = await setupWebhooks()
@@ -102,4 +104,18 @@ describe('rejects', () => {
 		expect(() => new Webhooks(new Outbox({ store: { ...without } as never }))).toThrow(/has none/)
 		await store.close()
 	})
+})
+
+test('events of an outbox with schemas are typed and validated', async () => {
+	await using shop = await setupWebhooks()
+	const topics = { 'order.placed': z.object({ order: z.string(), currency: z.string().default('EUR') }) }
+	const outbox = new Outbox({ store: shop.system.store, topics, outsideTransaction: 'allow' })
+	const webhooks = new Webhooks(outbox)
+	await webhooks.endpoints.create({ url: A, topics: ['*'] })
+	await webhooks.enqueue({ topic: 'order.placed', payload: { order: 'o-1' }, tenant: undefined })
+	// @ts-expect-error: another topic
+	await expect(webhooks.enqueue({ topic: 'order.lost', payload: {} })).rejects.toThrow(/topic/)
+	// @ts-expect-error: another payload
+	await expect(webhooks.enqueue({ topic: 'order.placed', payload: { order: 1 } })).rejects.toThrow(/order/)
+	expect((await outbox.list()).map(({ payload }) => payload)).toEqual([{ order: 'o-1', currency: 'EUR' }])
 })

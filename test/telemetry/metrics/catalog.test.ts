@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 
 const UNITS =
-	/_(seconds|messages|calls|requests|retries|tokens|ratio|relays|attempts|letters|destinations|policies)$/
+	/_(seconds|messages|calls|requests|retries|tokens|ratio|relays|attempts|letters|destinations|endpoints|policies)$/
 /** Gauges that are not amounts: states and numbers of circuits. */
 const WITHOUT_UNIT = /_(state|isolated|breakers|per_second)$/
 

@@ -232,3 +232,14 @@ test('metrics of messages follow the conventions', async () => {
 	])
 	expect(sdk.spans()).toEqual([])
 })
+
+test('spans have the name of an endpoint of webhooks, and metrics have one series for all', async () => {
+	const observer = openTelemetry(otel).attach(relay)
+	for (const id of ['1', '2'])
+		observer.around?.(deliveryInfo({ destination: `webhook:${id}`, messageId: id }), () => undefined)
+	const name = 'messaging.destination.subscription.name'
+	const spans = sdk.spans().filter(({ kind }) => kind === otel.SpanKind.CONSUMER)
+	expect(spans.map(({ attributes }) => attributes[name])).toEqual(['webhook:1', 'webhook:2'])
+	const points = await sdk.points('messaging.process.duration')
+	expect(points).toMatchObject([{ attributes: { [name]: 'webhook:*' }, value: { count: 2 } }])
+})

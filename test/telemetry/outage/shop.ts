@@ -1,4 +1,4 @@
-/** A program with an outage: an HTTP client, policies, an outbox with a relay, and idempotency keys, all observed. */
+/** A program with an outage: an HTTP client, policies, an outbox with a relay, webhooks, an inbox, and idempotency keys, all observed. */
 import { createServer } from 'node:http'
 import * as prom from 'prom-client'
 import { HttpError, permanent } from '../../../src/core/index.ts'
@@ -15,6 +15,7 @@ import {
 import { eventuallyTrue } from '../../support/eventually.ts'
 import { listen } from '../../support/listen.ts'
 import { temporaryFile } from '../../support/temporary-file.ts'
+import { createDeliveries } from './deliveries.ts'
 import { OwnCounts } from './own-counts.ts'
 import { createPayments } from './payments.ts'
 import { createPolicies, runPolicies, runTenants } from './policies.ts'
@@ -79,6 +80,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 		retry: { maxRetries: 2, baseDelayMs: 1, maxDelayMs: 5 },
 		circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 50 },
 	})
+	const deliveries = await createDeliveries(outbox)
 	/** Its tables are missing, so its statistics fail. */
 	const broken = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 
@@ -89,13 +91,14 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 	const metrics = inMemoryMetrics({ maxSeries: MAX_SERIES })
 	const registry = new prom.Registry()
 	const stopObserving = observe(
-		{ client, ...policies, outbox, relay, payments: payments.engine, broken },
+		{ client, ...policies, outbox, relay, payments: payments.engine, broken, ...deliveries.observed },
 		[metrics, prometheus(prom, { registry, maxSeries: MAX_SERIES }), ...others],
 		{ service: ({ key }) => (key?.startsWith('tenant-') ? key : undefined) },
 	)
 	const servers = [metricsEndpoint(metrics), metricsEndpoint(registry)].map(({ node }) => createServer(node))
 	const [shop = 0, promClient = 0] = await Promise.all(servers.map(listen))
 	await relay.start()
+	await deliveries.start()
 
 	let rounds = 0
 	const get = () => client.get('/stock').catch(() => undefined)
@@ -113,7 +116,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 			upstream.mode = 'limited'
 			await get()
 			upstream.mode = 'up'
-			await Promise.all([runPolicies(policies), payments.run(rounds)])
+			await Promise.all([runPolicies(policies), payments.run(rounds), deliveries.run(rounds)])
 			await order('fine')
 			await order('broken')
 			await outbox.enqueue({ topic: 'order.placed', payload: 'once', dedupeKey: 'once' })
@@ -134,15 +137,19 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 			isBillingDown = false
 			await until(async () => {
 				await Promise.all([get(), order('fine')])
-				const [destination] = (await outbox.stats()).circuits
-				return client.circuitBreaker()?.currentState === 'closed' && destination?.state === 'closed'
+				const { circuits } = await outbox.stats()
+				const own = circuits.find(({ destination }) => destination === 'order.placed')
+				return client.circuitBreaker()?.currentState === 'closed' && own?.state === 'closed'
 			})
 			await runTenants(policies, 2 * MAX_SERIES)
 		},
-		stop: () => relay.stop(),
+		async stop() {
+			await Promise.all([relay.stop(), deliveries.stop()])
+		},
 		async [Symbol.asyncDispose]() {
 			stopObserving()
 			await relay.stop()
+			await deliveries[Symbol.asyncDispose]()
 			for (const server of servers) {
 				server.closeAllConnections()
 				server.close()

@@ -34,6 +34,15 @@ test('selects jobs and services, and no service for a metric without that label'
 	).toContain('result=~"conflict|mismatch"')
 })
 
+test('leaves out a value of a label', () => {
+	const metric = 'yaoki_outbox_oldest_age_seconds'
+	const whereNot = { destination: 'webhook:*' }
+	expect(gauge({ metric, whereNot }, scope)).toContain(
+		`${metric}{job=~"$job", service=~"$service", destination!="webhook:*"}`,
+	)
+	expect(() => gauge({ metric, whereNot: { reason: 'gone' } }, scope)).toThrow('has no label reason')
+})
+
 test('combines the gauges of several processes as the catalog says', () => {
 	const combined = (metric: string) => gauge({ metric }, everywhere)
 	expect(combined('yaoki_bulkhead_queued_calls')).toMatch(/^sum by/)

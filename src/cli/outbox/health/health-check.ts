@@ -16,6 +16,7 @@ export type CheckName =
 	| 'dead'
 	| 'relays'
 	| 'paused'
+	| 'webhooks'
 	| 'poison'
 
 export interface HealthCheck {

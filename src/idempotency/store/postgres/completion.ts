@@ -8,10 +8,16 @@ import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isOrmTransaction, isTransactionClosed } from '../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../sql/orms/recognize.ts'
-import { isMissingTable, isWithoutValues, plainReadOnlyError, postgresHint } from '../../../sql/postgres-errors.ts'
+import {
+	isMissingTable,
+	isWithoutValues,
+	plainReadOnlyError,
+	postgresHint,
+} from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import type { SentValue } from '../../../sql/postgres-values.ts'
 import { neededVersion } from '../../../sql/schema/migration.ts'
+import { LEAVE_SETTING } from '../../../sql/transaction-question.ts'
 import { encodeResponse, wholeMs } from '../encoded.ts'
 import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
 import { outsideTransactionError } from '../sql-store.ts'
@@ -36,7 +42,6 @@ const isOpen = (setting: string): string =>
 	`(select pg_current_xact_id_if_assigned() is not null or current_setting('yaoki.transaction', true) = ${setting}::text)`
 
 const COMPLETE_IF_OPEN = completion(`${HELD} and ${isOpen('$7')}`, 3)
-const LEAVE_SETTING = "select set_config('yaoki.transaction', $1::text, true)"
 const IS_OPEN = `select 1 where ${isOpen('$1')}`
 
 /** Columns of a completion without a stored response. */

@@ -78,7 +78,7 @@ function isEvent(value: JsonObject | EventBase): value is EventBase {
 	)
 }
 
-/** The events of outboxes, inboxes, relays, idempotency engines and the event log. A test compares the list with their types. */
+/** The events of outboxes, inboxes, webhooks, relays, idempotency engines and the event log. A test compares the list with their types. */
 export const OTHER_TYPES: ReadonlySet<string> = new Set([
 	...[
 		'relay_sent',
@@ -101,6 +101,12 @@ export const OTHER_TYPES: ReadonlySet<string> = new Set([
 		'outbox_resent',
 	],
 	...['inbox_processed', 'inbox_duplicate', 'inbox_conflict', 'inbox_failed'],
+	...[
+		'webhook_endpoint_failing',
+		'webhook_endpoint_recovered',
+		'webhook_endpoint_disabled',
+		'webhook_endpoint_enabled',
+	],
 	...['idempotency_claimed', 'idempotency_replayed', 'idempotency_conflict', 'idempotency_mismatch'],
 	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'telemetry_events_dropped'],
 	...['idempotency_stored_late', 'idempotency_response_lost'],

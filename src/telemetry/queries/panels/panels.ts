@@ -6,6 +6,7 @@ import { outbox } from './outbox-panels.ts'
 import type { PanelGroup } from './panel.ts'
 import { type AnswerThresholds, answers, questions } from './question-panels.ts'
 import { idempotency, inbox, telemetry } from './server-panels.ts'
+import { webhooks } from './webhook-panels.ts'
 
 /** The windows of the queries. */
 export interface PanelScopes {
@@ -23,5 +24,5 @@ export const panelGroups = (
 ): readonly PanelGroup[] => [
 	answers(selected, thresholds),
 	questions(recent, step),
-	...[calls, limits, outbox, inbox, idempotency, telemetry].map((group) => group(recent)),
+	...[calls, limits, outbox, webhooks, inbox, idempotency, telemetry].map((group) => group(recent)),
 ]

@@ -6,12 +6,12 @@
  */
 import { rowsOfClient } from '../../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../../sql/clients.ts'
-import { isCertainlyOpen, isTransactionClosed } from '../../../../sql/orms/orm-transaction.ts'
+import { isCertainlyOpen, isTransactionClosed, showsNoState } from '../../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../../sql/orms/recognize.ts'
 import { isWithoutValues } from '../../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
-import { inOpenTransaction, transactionSql } from '../../../../sql/transaction-question.ts'
+import { inOpenTransaction, LEAVE_SETTING, transactionSql } from '../../../../sql/transaction-question.ts'
 import { isInTransaction, untilStateIsKnown } from '../../../../sql/transaction-state.ts'
 import { MAX_TIME } from '../../../store/stored-values.ts'
 import { wrongDatabase } from '../../checks.ts'
@@ -67,7 +67,7 @@ export async function writeMark(
 	const isOpen = isCertainlyOpen(tx)
 	if (isOpen === false) return 'outside-transaction'
 	const run = runnerFor(executor, tx)
-	const result = await (isOpen ? markInOpen(run, mark) : markIfOpen(run, mark))
+	const result = await (isOpen ? markInOpen(run, mark) : markIfOpen(run, mark, showsNoState(tx)))
 	return result === 'marked' && (await hasEnded(tx)) ? 'ended' : result
 }
 
@@ -79,13 +79,19 @@ async function markInOpen(run: Run, mark: NewMark): Promise<MarkResult> {
 	return toResult(row)
 }
 
-async function markIfOpen(run: Run, mark: NewMark): Promise<MarkResult> {
+/**
+ * `asksFirst`: the mark is never written by the first statement. If the call is not awaited, the COMMIT comes
+ * between the two, and nothing would show later that it came before the function of the message.
+ */
+async function markIfOpen(run: Run, mark: NewMark, asksFirst: boolean): Promise<MarkResult> {
 	const sql = markSql({ rejectsConflict: mark.rejectsConflict, isConditional: true })
 	const setting = `inbox ${mark.token}`
-	const found = await inOpenTransaction(setting, async (expected) => {
+	const write = async (expected: string): Promise<MarkRow | undefined> => {
 		const [row] = await run<MarkRow>(sql, [...valuesOf(mark), expected, setting])
 		return row?.isOpen ? row : undefined
-	})
+	}
+	if (asksFirst) await run(LEAVE_SETTING, [setting])
+	const found = await (asksFirst ? write(setting) : inOpenTransaction(setting, write))
 	return found ? toResult(found) : 'outside-transaction'
 }
 
