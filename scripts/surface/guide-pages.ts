@@ -39,7 +39,7 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	'outbox-reference': 'MessageNotQueuedError MessageNotSentError',
 	inbox:
 		'Inbox postgresInboxStore sqliteInboxStore InboxConflictError InboxSchemaError InboxStoreError InboxTransactionError',
-	relay: 'Relay MessageHandler RelayEvent',
+	relay: 'Relay Destination MessageHandler RelayEvent',
 	'http-destination': 'httpDestination',
 	batches: 'batchDestination BatchReport',
 	orms: 'drizzleTx knexTx kyselyTx mikroOrmTx postgresJsTx prismaTx sequelizeTx typeormTx',

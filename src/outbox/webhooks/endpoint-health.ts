@@ -5,6 +5,7 @@
  */
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
+import { messageForEvents } from '../message/stored-error.ts'
 import type { EndpointDisabledReason, EndpointRow, EndpointStore } from '../store/endpoint-store.ts'
 import type { OutboxStore } from '../store/store.ts'
 import type { EndpointCache } from './endpoint-cache.ts'
@@ -54,7 +55,9 @@ export class EndpointHealth {
 			cache.forget(id)
 			const { tenant } = row
 			const subject = { endpointId: id, tenant: tenant || undefined }
-			emitter.emit({ type: 'webhook_endpoint_failing', ...subject, ...errorFacts(error) })
+			// Without the body of the response, as in events of a relay: a receiver may repeat the payload in it.
+			const facts = { ...errorFacts(error), errorMessage: messageForEvents(error) }
+			emitter.emit({ type: 'webhook_endpoint_failing', ...subject, ...facts })
 		}
 		if (row.failures < MIN_FAILURES || settings.disableAfterMs === Infinity) return
 		if ((await store.now()) - row.failingSince >= settings.disableAfterMs) await this.disable(row, 'failing')

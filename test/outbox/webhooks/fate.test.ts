@@ -110,6 +110,17 @@ test('an endpoint that fails for disableAfterMs is disabled once, with an event'
 	expect(await system.outbox.list()).toHaveLength(5)
 })
 
+test('events do not contain the response of a failing endpoint, which may repeat the payload', async () => {
+	await using shop = await setupWebhooks()
+	await create(shop, A)
+	shop.respond(A, ({ body }) => new Response(`cannot use ${body}`, { status: 500 }))
+	await shop.webhooks.enqueue({ ...EVENT, payload: 'of a customer' })
+	await shop.start()
+	await shop.system.clock.advance(1_000)
+	expect(shop.events).toMatchObject([{ type: 'webhook_endpoint_failing', errorMessage: 'HTTP 500' }])
+	expect(JSON.stringify(shop.events)).not.toContain('of a customer')
+})
+
 test('a success in between starts the time again', async () => {
 	await using shop = await setupWebhooks({ disableAfterMs: 20 * MINUTE })
 	const { webhooks, system, events } = shop
