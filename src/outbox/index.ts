@@ -78,7 +78,6 @@ export type { NewWebhookEndpoint, ResendOptions, WebhookEndpointFilter } from '.
 export { WebhookEndpointError } from './webhooks/errors.ts'
 export type { WebhookEvent } from './webhooks/events.ts'
 export { WebhookUrlError } from './webhooks/transport/webhook-url-error.ts'
-export type { WebhookStats } from './webhooks/webhook-stats.ts'
 export {
 	type WebhookEnqueueResult,
 	type WebhookMessage,
