@@ -14,7 +14,7 @@ try {
 	db.prepare('INSERT INTO orders VALUES (?, ?, ?)').run(id, tenant, Number(cents))
 	const { messages } = webhooks.enqueueSync({ topic: 'order.placed', tenant, payload }, { tx: db })
 	db.exec('COMMIT')
-	console.log(`${id}: ${messages.length} messages`)
+	console.log(`${id}: endpoints: ${messages.length}`)
 } catch (error) {
 	if (db.isTransaction) db.exec('ROLLBACK')
 	throw error

@@ -43,9 +43,8 @@ const server = createServer(async (request, response) => {
 		receive({ id: webhook.id, json: webhook.json() as Event })
 		response.writeHead(204).end() // also for a duplicate: an error would cause another attempt
 	} catch (error) {
-		const isRejected = error instanceof WebhookVerificationError
-		if (isRejected) console.log(`rejected: ${error.reason}`)
-		response.writeHead(isRejected ? error.statusCode : 500).end(String(error))
+		if (!(error instanceof WebhookVerificationError)) return void response.writeHead(500).end(String(error))
+		response.writeHead(error.statusCode).end(error.reason)
 	}
 })
 server.listen(Number(RECEIVER_PORT), '127.0.0.1', () => console.log('The receiver listens.'))

@@ -17,8 +17,6 @@ function log(event: RelayEvent | WebhookEvent): void {
 	if (event.type === 'relay_dead_letter') console.log(`dead letter: ${event.errorMessage}`)
 	if (event.type === 'webhook_endpoint_failing') console.log(`${event.tenant} fails: ${event.errorMessage}`)
 	if (event.type === 'webhook_endpoint_disabled') console.log(`${event.tenant} disabled: ${event.reason}`)
-	if (event.type === 'webhook_endpoint_recovered')
-		console.log(`${event.tenant} recovered after ${event.failures} failures`)
 }
 
 await relay.start()

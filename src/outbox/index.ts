@@ -74,12 +74,11 @@ export {
 	sqliteOutboxStore,
 } from './store/sqlite/sqlite-store.ts'
 export type { WebhookEndpoint } from './webhooks/endpoint.ts'
-export type { NewWebhookEndpoint, ResendOptions, WebhookEndpointFilter } from './webhooks/endpoint-options.ts'
+export type { NewWebhookEndpoint } from './webhooks/endpoint-options.ts'
 export { WebhookEndpointError } from './webhooks/errors.ts'
 export type { WebhookEvent } from './webhooks/events.ts'
 export { WebhookUrlError } from './webhooks/transport/webhook-url-error.ts'
 export {
-	type WebhookEnqueueResult,
 	type WebhookMessage,
 	Webhooks,
 } from './webhooks/webhooks.ts'

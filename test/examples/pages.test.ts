@@ -31,6 +31,7 @@ describe('files of examples in pages', () => {
 		['tutorial-outbox', 'express-outbox'],
 		['tutorial-safe-post', 'safe-post'],
 		['tutorial-settings', 'settings-survive'],
+		['tutorial-webhooks', 'webhooks'],
 	])('%s shows every file of examples/%s', (name, folder) => {
 		const shown = blocks(page(`docs/guide/${name}.md`)).flatMap(({ file }) => file ?? [])
 		const files = readdirSync(join(ROOT, 'examples', folder))

@@ -20,6 +20,7 @@ export const FROM_SOURCE: readonly string[] = [
 const inAnyRun = (text: string): string =>
 	text
 		.replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, 'ID')
+		.replaceAll(/whsec_[\w+/=]+/g, 'SECRET')
 		.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'DATE')
 		.replaceAll(/\d+(?:\.\d+)? (?:ms|s|min|h)\b/g, 'TIME')
 		.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')

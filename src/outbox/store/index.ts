@@ -2,16 +2,7 @@
 export type { Queryable } from '../../sql/clients.ts'
 export type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 export type { StoredError } from '../message/message.ts'
-export type {
-	EndpointCounts,
-	EndpointRow,
-	EndpointRowChange,
-	EndpointRowFilter,
-	EndpointStore,
-	EventRow,
-	NewEndpointRow,
-	StoredEventRow,
-} from './endpoint-store.ts'
+export type { EndpointStore } from './endpoint-store.ts'
 export type {
 	AttemptRow,
 	AuditRow,
