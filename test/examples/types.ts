@@ -66,11 +66,9 @@ import type {
 	RelayEvent,
 	RelayOptions,
 	ReplayReport,
-	ResendOptions,
 	SqliteOutboxStoreOptions,
 	SsrfProtectionOptions,
 	WebhookEndpoint,
-	WebhookEndpointFilter,
 	WebhookEvent,
 	WebhookMessage,
 	Webhooks,
@@ -162,8 +160,8 @@ export interface Options {
 	'webhooks-reference: field of create': keyof NewWebhookEndpoint
 	'webhooks-reference: field of update': keyof WebhookEndpointChange
 	'webhooks-reference: rotation option': keyof RotateSecretOptions
-	'webhooks-reference: condition of list': keyof WebhookEndpointFilter
-	'webhooks-reference: resend option': keyof ResendOptions
+	'webhooks-reference: condition of list': keyof NonNullable<Parameters<Webhooks['endpoints']['list']>[0]>
+	'webhooks-reference: resend option': keyof Parameters<Webhooks['endpoints']['resend']>[1]
 	'webhooks-reference: field of an endpoint': keyof WebhookEndpoint
 	'testing: option': Exclude<keyof FaultsOptions, keyof PolicyOptions>
 }

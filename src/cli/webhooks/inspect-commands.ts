@@ -1,6 +1,7 @@
 /** The commands that only read: `webhooks list` and `webhooks show`. */
-import type { WebhookEndpointFilter } from '../../outbox/index.ts'
+
 import type { CappedCount } from '../../outbox/store/store-stats.ts'
+import type { WebhookEndpointFilter } from '../../outbox/webhooks/endpoint-options.ts'
 import { formatNumber } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
