@@ -85,6 +85,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	'inbox inbox option': readInboxOptions({ store: sqliteInboxStore('inbox.db') }),
 	'http-reference option': await httpPipeline(),
 	'grpc-reference grpc client option': { name: lint(resilientInterceptor(grpc)).name },
+	'webhooks-reference webhooks option': readWebhooksOptions({}),
 	'grpc-reference grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
 }
 /** Returns the name of the pipeline of an HTTP client, from its events. */
