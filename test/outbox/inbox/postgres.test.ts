@@ -193,11 +193,15 @@ describe('a transaction of an ORM that does not show its state', () => {
 				return client.query(sql, [...parameters])
 			},
 		}
-		const commit = async () => {
+		/** What an ORM does before its COMMIT reaches PostgreSQL. */
+		const end = () => {
 			hasEnded = true
+		}
+		const commit = async () => {
+			end()
 			return (await client.query('commit')).command
 		}
-		return { tx: kyselyTx(trx), commit }
+		return { tx: kyselyTx(trx), end, commit }
 	}
 
 	test('leaves no mark if it is committed before its function fails (regression: the message was never processed again)', async () => {
@@ -211,6 +215,28 @@ describe('a transaction of an ORM that does not show its state', () => {
 		}
 		await expect(inbox.once('a', { tx }, commitAndFail)).rejects.toBe(failure)
 		expect(await inbox.find('a')).toBeUndefined()
+	})
+
+	test.each([
+		['commit', 'while its COMMIT is on its way (regression: the mark was not visible yet, and stayed)'],
+		['rollback', 'while its ROLLBACK is on its way'],
+	])('leaves no mark if its function fails: %s, %s', async (end) => {
+		const database = await openPostgres()
+		const { inbox } = await openInbox(database)
+		const client = await database.client()
+		const orm = await openOrm(client)
+		const failure = new Error('no stock')
+		const processing = inbox.once('a', { tx: orm.tx }, () => {
+			orm.end()
+			throw failure
+		})
+		await Promise.all([
+			expect(processing).rejects.toBe(failure),
+			blocked(database).then(() => client.query(end)),
+		])
+		expect(await inbox.find('a')).toBeUndefined()
+		const { rows } = await database.pool.query('select from yaoki.inbox')
+		expect(rows).toEqual([])
 	})
 
 	test('is asked by the statement if it is of another copy of the package (regression: a mark that was not awaited could be written after the COMMIT)', async () => {

@@ -113,6 +113,14 @@ async function hasEnded(tx: SqlClient): Promise<boolean> {
 	return isInTransaction(tx) === false
 }
 
+/**
+ * Waits in the unique index until a transaction with a mark of the message has ended: an ORM says that its
+ * transaction has ended while the COMMIT is on its way, and a mark that is not committed yet cannot be removed.
+ */
+export const AWAIT_MARK = `
+insert into {s}.inbox (inbox, message_id, token, processed_at, expires_at) values ($1::text, $2::text, $3::bigint, 0, 0)
+on conflict do nothing returning 1 as written`
+
 /** $3: token. */
 export const UNMARK = `
 delete from {s}.inbox where inbox = $1::text and message_id = $2::text and token = $3::bigint`

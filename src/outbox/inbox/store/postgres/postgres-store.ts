@@ -16,7 +16,7 @@ import {
 	postgresSchemaVersion,
 } from '../../../../sql/schema/postgres-migrations.ts'
 import { type InboxStore, type MarkKey, toCapped } from '../store.ts'
-import { UNMARK, unmarkValues, writeMark } from './mark.ts'
+import { AWAIT_MARK, UNMARK, unmarkValues, writeMark } from './mark.ts'
 import { explainError, INBOX_TABLES } from './schema.ts'
 
 const FIND = `
@@ -59,6 +59,9 @@ from names cross join clock where names.inbox is not null`
 
 const STATS = statsSql(NAMES)
 const STATS_OF_ONE = statsSql('names as (select $2::text as inbox)')
+
+/** A nested transaction has ended long before the outer one, whose owner may wait for the mark to be removed. */
+const UNMARK_TIMEOUT_MS = 10_000
 
 interface CountRow {
 	readonly inbox: string
@@ -111,8 +114,11 @@ export function postgresInboxStore(options: PostgresInboxStoreOptions): InboxSto
 			return writeMark(executor, tx, mark)
 		},
 		async unmark(tx, mark) {
-			if (tx === undefined) await bounded.run(UNMARK, unmarkValues(mark))
-			else if (isSqlClient(tx)) await executor.runOnceIn(tx, UNMARK, unmarkValues(mark))
+			const values = unmarkValues(mark)
+			if (tx === undefined) {
+				const limits = { timeoutMs: UNMARK_TIMEOUT_MS, label: 'inbox unmark' }
+				await bounded.run(AWAIT_MARK, values, limits, { sql: UNMARK, values })
+			} else if (isSqlClient(tx)) await executor.runOnceIn(tx, UNMARK, values)
 		},
 		async find(key) {
 			const [row] = await bounded.run<{ processedAt: Big; expiresAt: Big }>(FIND, keyOf(key))
