@@ -16,6 +16,7 @@ import {
 	rateLimiter,
 	retry,
 	retryBudget,
+	schedule,
 	timeout,
 	tokenBudget,
 } from 'yaoki'
@@ -273,6 +274,10 @@ test('the defaults of endpoints of webhooks in the guide are those of the code',
 		return `${delay / ms} ${unit}`
 	}
 	expect(shown).toEqual(delays.map(inUnits))
+	const { minMs, maxMs } = schedule({ ...retry }).total
+	const days = (ms = Number.NaN) => (ms / 86_400_000).toFixed(1)
+	expect([days(minMs), days(maxMs)]).toEqual(['3.1', '4.1'])
+	expect(page('docs/guide/webhooks.md').text).toContain(`The retries last up to ${days(maxMs)} days`)
 	const keepFor = table(reference, 'rotation option').find(([name]) => name === '`keepForMs`')
 	expect(keepFor?.[1]).toBe(thousands(readKeepFor(undefined)))
 })
