@@ -112,12 +112,17 @@ export class WebhookEndpoints {
 		if (!isObject(change)) invalidArgument('change', change, 'an object with url, topics or description')
 		checkNames(change, CHANGE, 'endpoints.update')
 		const { url, topics, description } = change
-		return this.#change(id, change, {
+		const endpoint = await this.#change(id, change, {
 			action: 'change-endpoint',
 			...(url !== undefined && { url: this.#readUrl(url) }),
 			...(topics !== undefined && { topics: readTopicPatterns(topics) }),
 			...(description !== undefined && { description: readDescription(description) }),
 		})
+		// The circuit was that of the former URL.
+		const { by, reason } = change
+		if (url !== undefined && endpoint.isEnabled)
+			await this.#parts.outbox.closeCircuit(endpoint.destination, { by, reason })
+		return endpoint
 	}
 
 	/**

@@ -194,7 +194,8 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 				attemptLog: true,
 				...others,
 				retry: {
-					growth: RETRY_DELAYS_MS,
+					// A base delay of the user would have no effect beside a list.
+					growth: retry?.baseDelayMs === undefined ? RETRY_DELAYS_MS : 'exponential',
 					maxDelayMs: Math.max(...RETRY_DELAYS_MS),
 					maxRetries: RETRY_DELAYS_MS.length,
 					jitterStrategy: 'proportional',

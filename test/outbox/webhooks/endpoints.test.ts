@@ -67,6 +67,20 @@ test('queued messages go to the new URL, and topics can be changed', async () =>
 	expect(shop.received.map(({ url }) => url)).toEqual([B])
 })
 
+test('a new URL closes the circuit of the former one', async () => {
+	await using shop = await setupWebhooks()
+	const { webhooks, system } = shop
+	const { endpoint } = await webhooks.endpoints.create({ url: A, topics: ['*'] })
+	shop.respond(A, () => new Response(null, { status: 500 }))
+	for (let payload = 0; payload < 20; payload++) await webhooks.enqueue({ ...EVENT, payload })
+	await shop.start({ maxConcurrent: 1 })
+	await system.clock.advance(10 * MINUTE)
+	expect(shop.payloadsAt(B)).toEqual([])
+	await webhooks.endpoints.update(endpoint.id, { url: B })
+	await system.clock.advance(5_000)
+	expect(shop.payloadsAt(B).length).toBeGreaterThan(0)
+})
+
 test('after a rotation requests are signed by both secrets, then only by the new one', async () => {
 	await using shop = await setupWebhooks()
 	const { webhooks, system } = shop
