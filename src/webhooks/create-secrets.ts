@@ -15,21 +15,18 @@ export function createWebhookSecret(): string {
 	return SECRET_PREFIX + encodeBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))
 }
 
-/** An ed25519 key pair. `createWebhookKeyPair` returns it. */
-export interface WebhookKeyPair {
-	/** `whsk_…`. The sender signs with it and keeps it. */
-	readonly privateKey: string
-	/** `whpk_…`. Receivers verify with it. It is no secret. */
-	readonly publicKey: string
-}
-
 /**
  * Returns a new ed25519 key pair. With it receivers can verify webhooks, but not sign them.
  *
  * @example
  * const { privateKey, publicKey } = await createWebhookKeyPair()
  */
-export async function createWebhookKeyPair(): Promise<WebhookKeyPair> {
+export async function createWebhookKeyPair(): Promise<{
+	/** `whsk_...`: signs. It stays with the sender. */
+	readonly privateKey: string
+	/** `whpk_...`: verifies. Give it to receivers. */
+	readonly publicKey: string
+}> {
 	const { seed, publicKey } = await generateEd25519()
 	const both = Uint8Array.of(...seed, ...publicKey)
 	return {

@@ -3,7 +3,7 @@ import { readExcerpt } from '../destinations/read-excerpt.ts'
 import { createGuardedClient } from './transport/guarded-client.ts'
 import type { WebhooksSettings } from './webhooks-options.ts'
 
-export interface OutgoingWebhook {
+interface OutgoingWebhook {
 	readonly url: string
 	readonly headers: Readonly<Record<string, string>>
 	readonly body: Uint8Array<ArrayBuffer>

@@ -3,7 +3,7 @@ import { type Relay, type WebhookEvent, Webhooks, type WebhooksOptions } from 'y
 import { verifyWebhook } from 'yaoki/webhooks'
 import { setup, type TestSystem } from '../relay/setup.ts'
 
-export interface Received {
+interface Received {
 	readonly url: string
 	readonly headers: Headers
 	readonly body: string
