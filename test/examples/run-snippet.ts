@@ -1,4 +1,5 @@
 /** Runs an example of the documentation. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
@@ -44,11 +45,19 @@ export function writeSnippet(folder: string, block: Block): string {
 /** Returns true if the example shows mistakes, or what `lint` says about them. */
 const showsFindings = ({ code }: Block): boolean => code.includes('// Bad') || code.includes('lint(')
 
+/** True in what an example runs. Test files share a process, and a timer that another one has left may draw random numbers too. */
+const inExample = new AsyncLocalStorage<true>()
+
+const systemRandom = Math.random
+
+export const runSnippet = (file: string, block: Block): Promise<void> =>
+	inExample.run(true, () => runExample(file, block))
+
 /**
  * Runs the module of an example. Compares what it prints with the `text` block below it, and what `lint` finds in its policies with the codes that
  * it names.
  */
-export async function runSnippet(file: string, block: Block): Promise<void> {
+async function runExample(file: string, block: Block): Promise<void> {
 	const { default: run } = (await import(file)) as { default: () => Promise<void> }
 	const printed: string[] = []
 	vi.spyOn(console, 'log').mockImplementation((...parts: unknown[]) => {
@@ -56,7 +65,8 @@ export async function runSnippet(file: string, block: Block): Promise<void> {
 	})
 	// Delays end immediately, and random numbers are the same in every run.
 	if (!usesSockets(block)) vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
-	vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
+	const seeded = seededRandom(1)
+	vi.spyOn(Math, 'random').mockImplementation(() => (inExample.getStore() ? seeded() : systemRandom()))
 	vi.stubGlobal('fetch', network())
 	recordedFindings()
 	try {
