@@ -1,4 +1,5 @@
 /** An endpoint of webhooks as users see it, without its secrets. */
+import { destinationOf } from '../../webhooks/endpoint-names.ts'
 import type { EndpointDisabledReason, EndpointRow } from '../store/endpoint-store.ts'
 
 /** Where the events of some topics are sent: a URL of a customer, for example. `webhooks.endpoints` returns it. */
@@ -23,18 +24,6 @@ export interface WebhookEndpoint {
 	readonly failures: number
 	readonly createdAt: Date
 }
-
-const PREFIX = 'webhook:'
-
-/** The name under which a relay serves all endpoints. */
-export const ENDPOINT_PATTERN: 'webhook:*' = 'webhook:*'
-
-/** True if a destination is an endpoint, or all of them. */
-export const isEndpoint = (destination: string): boolean => destination.startsWith(PREFIX)
-
-export const destinationOf = (id: string): string => `${PREFIX}${id}`
-
-export const endpointIdOf = (destination: string): string => destination.slice(PREFIX.length)
 
 const toDate = (ms: number | null): Date | undefined => (ms === null ? undefined : new Date(ms))
 

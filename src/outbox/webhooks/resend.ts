@@ -1,12 +1,12 @@
 /** Delivers again what an endpoint had (`resend`), or what it would have had (`replay`). */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
+import { destinationOf } from '../../webhooks/endpoint-names.ts'
 import type { Enqueuer } from '../enqueue/enqueuer.ts'
 import { uuidGenerator } from '../enqueue/uuid.ts'
 import type { EndpointRow, EndpointStore, StoredEventRow } from '../store/endpoint-store.ts'
 import type { NewRow, OperatorNote } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
-import { destinationOf } from './endpoint.ts'
 import type { ResendSettings } from './endpoint-options.ts'
 
 const PAGE_SIZE = 1_000

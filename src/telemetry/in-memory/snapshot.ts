@@ -1,5 +1,5 @@
 import type { CircuitState } from '../../core/events/events.ts'
-import { ENDPOINT_PATTERN } from '../../outbox/webhooks/endpoint.ts'
+import { ENDPOINT_PATTERN } from '../../webhooks/endpoint-names.ts'
 import { OTHER } from '../metrics/catalog.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import { toLabelValue } from '../metrics/series.ts'

@@ -1,5 +1,5 @@
 /** The five questions of an operator, in PromQL, for the dashboard and the alert rules. */
-import { ENDPOINT_PATTERN } from '../../outbox/webhooks/endpoint.ts'
+import { ENDPOINT_PATTERN } from '../../webhooks/endpoint-names.ts'
 import { growth, increase, rate, type Scope, type Selection } from './promql.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }

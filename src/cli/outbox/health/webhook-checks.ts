@@ -5,8 +5,8 @@
  */
 import type { DestinationStats, OutboxStats } from '../../../outbox/diagnostics/stats.ts'
 import type { EndpointRow, EndpointRowFilter, EndpointStore } from '../../../outbox/store/endpoint-store.ts'
-import { destinationOf } from '../../../outbox/webhooks/endpoint.ts'
 import { formatCount, formatDuration, formatNumber, joinList } from '../../../text/format.ts'
+import { destinationOf } from '../../../webhooks/endpoint-names.ts'
 import { failed, type HealthCheck, passed } from './health-check.ts'
 
 /** Endpoints that get no messages at the moment, by their destination. */

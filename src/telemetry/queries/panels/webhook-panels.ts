@@ -1,4 +1,4 @@
-import { ENDPOINT_PATTERN } from '../../../outbox/webhooks/endpoint.ts'
+import { ENDPOINT_PATTERN } from '../../../webhooks/endpoint-names.ts'
 import { endpointsDisabled } from '../five-questions.ts'
 import { gauge, quantile, rate, type Scope } from '../promql.ts'
 import { lines, type PanelGroup } from './panel.ts'
