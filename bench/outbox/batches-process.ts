@@ -58,7 +58,7 @@ async function drain(name: keyof typeof DESTINATIONS, count: number): Promise<nu
 }
 
 answering(async ({ count }) => {
-	const turns = [SINGLE, BATCHES].map((name): Turn => ({ name, run: () => drain(name, count) }))
+	const turns = ([SINGLE, BATCHES] as const).map((name): Turn => ({ name, run: () => drain(name, count) }))
 	await inTurns(turns, 1)
 	return { nanoseconds: 0, taken: Object.fromEntries(await inTurns(turns, ROUNDS)) }
 })

@@ -10,9 +10,6 @@ import type { Duplex } from 'node:stream'
 import type { AllowList } from './allow-list.ts'
 import { guardedLookup, rejectConnection, type WebhookLookup } from './guarded-lookup.ts'
 
-/** Many customers may use one receiver, such as an integration platform. */
-const MAX_SOCKETS_PER_HOST = 64
-
 /**
  * Idle connections of all hosts. (Rejected: `maxTotalSockets` of an agent. It counts idle connections too and
  * does not close them for others, so 1,000 endpoints that were called once would delay the next one.
@@ -45,7 +42,8 @@ export class ConnectionPool {
 		this.#allow = allow
 		this.#options = {
 			keepAlive: true,
-			maxSockets: MAX_SOCKETS_PER_HOST,
+			// No limit per host: endpoints of many customers may share one, such as an integration platform, and those
+			// that hang would delay the others.
 			timeout: IDLE_MS,
 			scheduling: 'lifo',
 			// An agent's own option overrides the one of a request.

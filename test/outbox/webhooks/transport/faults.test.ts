@@ -218,24 +218,6 @@ describe('an abort', () => {
 		await server.allClosed()
 	})
 
-	test('of a request that waits for a connection rejects it, and the others continue', async () => {
-		let respond = (): void => {}
-		const after = new Promise<void>((resolve) => {
-			respond = resolve
-		})
-		const { server, send } = await setup(answer({ after }))
-		const first = Array.from({ length: 64 }, () => send())
-		await server.requested(64)
-		const controller = new AbortController()
-		const waiting = failure(send({ signal: controller.signal }))
-		const last = send()
-		controller.abort(STOP)
-		expect(await waiting).toBe(STOP)
-		respond()
-		expect((await Promise.all([...first, last])).every(({ status }) => status === 200)).toBe(true)
-		expect(server.requests).toHaveLength(65)
-	})
-
 	test('after the response changes nothing, and no listener is left on the signal', async () => {
 		const controller = new AbortController()
 		const { signal } = controller

@@ -184,11 +184,22 @@ describe('connections', () => {
 		expect(server.connections.opened).toBe(5)
 	})
 
-	test('are at most 64 to a host', async () => {
-		const { server, send } = await setup(answer({ body: 'ok' }))
-		const all = await Promise.all(Array.from({ length: 200 }, () => send()))
-		expect(all.every(({ status }) => status === 200)).toBe(true)
-		expect(server.connections.mostOpen).toBeLessThanOrEqual(64)
+	test('that hang delay no other request to their host', async () => {
+		let respond = (): void => {}
+		const after = new Promise<void>((resolve) => {
+			respond = resolve
+		})
+		const hanging = 200
+		const { server, send } = await setup([
+			answer({ after }),
+			...Array.from({ length: hanging - 1 }, () => answer({ after })),
+			answer({ body: 'ok' }),
+		])
+		const all = Array.from({ length: hanging }, () => send())
+		await server.requested(hanging)
+		expect(await send()).toMatchObject({ status: 200 })
+		respond()
+		expect((await Promise.all(all)).every(({ status }) => status === 200)).toBe(true)
 	})
 
 	test('are kept for at most 256 idle hosts', async () => {
