@@ -29,7 +29,7 @@ export function readReport(report: unknown, ids: readonly string[]): BatchFates 
 		if (!isObject(entry) || !('id' in entry) || typeof entry.id !== 'string')
 			throw invalidReport(`no id in element ${index}`)
 		const error = 'error' in entry ? entry.error : undefined
-		// Of two entries of a message, the error wins.
+		// If a message has two entries, the one with an error counts.
 		reported.set(entry.id, reported.get(entry.id) ?? error)
 	})
 	const errors = new Map<string, unknown>()

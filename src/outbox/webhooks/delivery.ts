@@ -87,7 +87,7 @@ export function createDelivery({ cache, health, sender, runtime }: DeliveryParts
 	}
 }
 
-/** The same bytes are signed and sent. The time is that of the attempt, so that a receiver can reject old requests. */
+/** Signs and sends the same bytes, with the time of this attempt, so that a receiver can reject old requests. */
 async function signed(message: Message, { sign }: ReadyEndpoint, runtime: Runtime) {
 	const body = new TextEncoder().encode(JSON.stringify(message.payload))
 	const { [WEBHOOK_ID]: webhookId = message.id, ...others } = message.headers

@@ -32,7 +32,7 @@ export interface OrmTransactionParts {
 }
 
 export class OrmTransaction {
-	/** Of two copies of the package, such as CommonJS and ESM, each knows the objects of the other by it. */
+	/** Two copies of the package, such as CommonJS and ESM, recognize each other's objects by it. */
 	readonly '~ormTransaction' = true
 	/** True if only PostgreSQL knows for sure that a statement runs in a transaction. */
 	readonly mustAsk: boolean

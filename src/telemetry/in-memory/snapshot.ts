@@ -122,7 +122,7 @@ export function createSnapshot(
 	}
 	each('yaoki_circuit_breaker_transitions_total', addTransition)
 	each('yaoki_relay_transitions_total', (sums, value, labels) => {
-		// Of thousands of endpoints some are always down.
+		// Among thousands of endpoints some are always down.
 		if (labels[1] !== ENDPOINT_PATTERN) addTransition(sums, value, labels)
 	})
 	each('yaoki_relay_dead_letters_total', ({ deadLetters }, value, [, , cause = '']) => {

@@ -48,7 +48,7 @@ export const retriesPerCall = (scope: Scope): Share => ({
 })
 
 const TRANSITIONS = { metric: 'yaoki_circuit_breaker_transitions_total' }
-/** Of thousands of endpoints some are always down: the questions of webhooks are others. */
+/** Among thousands of endpoints some are always down, so webhooks have questions of their own. */
 export const NO_ENDPOINTS: Readonly<Record<string, string>> = { destination: ENDPOINT_PATTERN }
 
 const DESTINATION_TRANSITIONS = {

@@ -34,7 +34,7 @@ export interface GuardedResponse {
 	readonly status: number
 	/** The value of the header Retry-After. */
 	readonly retryAfter: string | undefined
-	/** By lower-case name. Values of repeated headers are joined. */
+	/** Keys are lower-case header names. Values of repeated headers are joined. */
 	readonly headers: Readonly<Record<string, string>>
 	/** The start of the body, as it was sent. */
 	readonly excerpt: Uint8Array

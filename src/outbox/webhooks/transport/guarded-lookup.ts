@@ -101,7 +101,7 @@ function checkAddresses(hostname: string, found: unknown, allow: AllowList): Add
 	if (!Array.isArray(found)) return new TypeError(INVALID_RESULT)
 	const texts: unknown[] = found.map((one: unknown) => Object(one).address)
 	if (!texts.every((text) => typeof text === 'string')) return new TypeError(INVALID_RESULT)
-	// The same code as the one of `dns.lookup`, so that it is classified the same.
+	// `dns.lookup` has this code, so both are classified alike.
 	if (texts.length === 0)
 		return Object.assign(new Error(`lookup ENOTFOUND ${hostname}`), { code: 'ENOTFOUND', hostname })
 	const rejected = texts
