@@ -1,6 +1,7 @@
 /**
- * What an inbox adds to the transaction of a receiver, which inserts a row and updates another one: the same transaction with and without
- * `once`, in turns, on the same connection and with real commits.
+ * What an inbox adds to the transaction of a receiver, which inserts a row and updates another one: the same transaction without and with
+ * `once`, in turns, on the same connection and with real commits. A third one inserts the same row by hand and checks nothing: what
+ * the database asks for one more statement, and the limit of what an inbox can reach.
  */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,7 +17,12 @@ const ROUNDS = 25
 const TRANSACTIONS = 400
 const MOST = 1.3
 const BARE = 'bare transaction'
+const BY_HAND = 'with the row by hand'
 const ONCE = 'with inbox.once'
+
+const MARK = `insert into TABLE (inbox, message_id, token, processed_at, expires_at) values ($1, $2, $3, $4, $5) on conflict do nothing`
+const RETENTION_MS = 2_592_000_000
+const markOf = (messageId: string) => ['inbox', messageId, made, Date.now(), Date.now() + RETENTION_MS]
 
 const ITEMS = 1_000
 const STOCK = 'create table stock (item int primary key, amount int not null)'
@@ -28,9 +34,9 @@ const nextId = (): string => `019a8f0e-7b4c-7d31-9a52-${(made++).toString(16).pa
 
 const rounds = { rounds: ROUNDS, count: Math.max(10, Math.round(TRANSACTIONS * share)) }
 
-/** Throws if a contender has left something out. Both ran once more, to warm up. */
+/** Throws if a contender has left something out. Each ran once more, to warm up. */
 function checkShipments(counted: unknown): void {
-	const expected = 2 * (ROUNDS + 1) * rounds.count
+	const expected = 3 * (ROUNDS + 1) * rounds.count
 	if (Number(counted) !== expected) throw new Error(`${String(counted)} shipments instead of ${expected}`)
 }
 
@@ -43,6 +49,7 @@ async function onPostgres(): Promise<{ readonly about: string; readonly rows: re
 		await pool.query(`${STOCK}; ${SHIPMENTS}`)
 		await pool.query(`insert into stock select n, 1000000 from generate_series(0, ${ITEMS - 1}) as n`)
 		const tx = await pool.connect()
+		const byHand = MARK.replace('TABLE', 'yaoki.inbox')
 		let number = 0
 		const effect = async () => {
 			const item = ++number % ITEMS
@@ -56,6 +63,12 @@ async function onPostgres(): Promise<{ readonly about: string; readonly rows: re
 		}
 		const contenders = [
 			calling(BARE, () => committed(effect)),
+			calling(BY_HAND, () =>
+				committed(async () => {
+					await tx.query({ name: 'mark', text: byHand, values: markOf(nextId()) })
+					await effect()
+				}),
+			),
 			calling(ONCE, () => committed(() => inbox.once(nextId(), { tx }, effect))),
 		]
 		const rows = await race(contenders, rounds)
@@ -81,6 +94,7 @@ async function onSqlite(): Promise<readonly Row[]> {
 			insert into stock select item, 1000000 from items`,
 		)
 		const insert = db.prepare('insert into shipments values (?, ?)')
+		const mark = db.prepare(MARK.replace('TABLE', 'yaoki_inbox').replaceAll('$', '?'))
 		const update = db.prepare('update stock set amount = amount - 1 where item = ?')
 		let number = 0
 		const effect = () => {
@@ -95,6 +109,12 @@ async function onSqlite(): Promise<readonly Row[]> {
 		}
 		const contenders = [
 			calling(BARE, () => committed(effect)),
+			calling(BY_HAND, () =>
+				committed(() => {
+					mark.run(...markOf(nextId()))
+					effect()
+				}),
+			),
 			calling(ONCE, () => committed(() => inbox.onceSync(nextId(), { tx: db }, effect))),
 		]
 		const rows = await race(contenders, rounds)

@@ -19,6 +19,16 @@ export function rowsOfClient<Row>(
 	)
 }
 
+/** Returns how many rows a statement of a `pg` client has written. */
+export function countOfClient(result: unknown, fail: (problem: string, advice: string) => Error): number {
+	const { rowCount } = Object(result) as { readonly rowCount?: unknown }
+	if (typeof rowCount === 'number') return rowCount
+	throw fail(
+		`query(...) of tx returned ${describe(result)}, expected { rows, rowCount }`,
+		'Pass the client of pg itself, or return what it returns.',
+	)
+}
+
 const isRow = (value: unknown): boolean =>
 	typeof value === 'object' && value !== null && !Array.isArray(value)
 

@@ -137,7 +137,7 @@ export class PostgresExecutor implements SqlExecutor {
 	 * with values; a `pg` client also prepares it, which halves the cost of an insert.
 	 */
 	async runIn(tx: SqlClient, sql: string, values: readonly SentValue[]): Promise<unknown> {
-		if (serverStatus(tx) !== undefined) return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
+		if (serverStatus(tx) !== undefined) return this.#query(tx as Pick<PgClient, 'query'>, sql, values, true)
 		return tx.query(this.#complete(sql).text, [...values])
 	}
 
@@ -181,11 +181,20 @@ export class PostgresExecutor implements SqlExecutor {
 		values: readonly SentValue[],
 		isConstant: boolean,
 	): Promise<readonly Row[]> {
+		const { rows } = await this.#query(client, sql, values, isConstant)
+		return rows as readonly Row[]
+	}
+
+	async #query(
+		client: QueryTarget,
+		sql: string,
+		values: readonly SentValue[],
+		isConstant: boolean,
+	): Promise<{ readonly rows: readonly unknown[] }> {
 		const { name, text } = this.#complete(sql)
 		if (isConstant && this.#canPrepare) {
 			try {
-				const { rows } = await (client as Pick<PgClient, 'query'>).query({ name, text, values: [...values] })
-				return rows as readonly Row[]
+				return await (client as Pick<PgClient, 'query'>).query({ name, text, values: [...values] })
 			} catch (error) {
 				if (!isLostStatement(error)) throw error
 				this.#stopPreparing()
@@ -194,8 +203,7 @@ export class PostgresExecutor implements SqlExecutor {
 				if (client !== this.#settings.client) throw error
 			}
 		}
-		const { rows } = await client.query(text, [...values])
-		return rows as readonly Row[]
+		return client.query(text, [...values])
 	}
 
 	#stopPreparing(): void {

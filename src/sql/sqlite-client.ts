@@ -13,22 +13,43 @@ const preparedByClient = new WeakMap<SqliteClient, Map<string, Statement>>()
 
 /** Prepares each text once per client. */
 export function runOn(tx: SqliteClient): RunStatement {
-	const statements = preparedByClient.get(tx) ?? new Map<string, Statement>()
+	const statements = preparedOn(tx)
+	return (sql, ...params) => withPrepared(tx, statements, sql, (statement) => rowsOf(statement, params))
+}
+
+/** Runs a statement that returns no rows, and returns how many it has changed. */
+export function countChanges(tx: SqliteClient, sql: string, ...params: SqlParam[]): number {
+	const { changes } = withPrepared(tx, preparedOn(tx), sql, (statement) =>
+		statement.reader === undefined ? statement.run(...params) : statement.run(numbered(params)),
+	)
+	return Number(changes)
+}
+
+function preparedOn(tx: SqliteClient): Map<string, Statement> {
+	const known = preparedByClient.get(tx)
+	if (known) return known
+	const statements = new Map<string, Statement>()
 	preparedByClient.set(tx, statements)
-	const prepared = (sql: string): Statement => {
-		const known = statements.get(sql) ?? (tx.prepare(sql) as Statement)
-		statements.set(sql, known)
-		return known
+	return statements
+}
+
+function withPrepared<T>(
+	tx: SqliteClient,
+	statements: Map<string, Statement>,
+	sql: string,
+	use: (statement: Statement) => T,
+): T {
+	const prepare = (): Statement => {
+		const statement = tx.prepare(sql) as Statement
+		statements.set(sql, statement)
+		return statement
 	}
-	return (sql, ...params) => {
-		try {
-			return rowsOf(prepared(sql), params)
-		} catch (error) {
-			// Closing and reopening a connection invalidates its statements.
-			if (Object(error).code !== 'ERR_INVALID_STATE') throw error
-			statements.delete(sql)
-			return rowsOf(prepared(sql), params)
-		}
+	try {
+		return use(statements.get(sql) ?? prepare())
+	} catch (error) {
+		// Closing and reopening a connection invalidates its statements.
+		if (Object(error).code !== 'ERR_INVALID_STATE') throw error
+		return use(prepare())
 	}
 }
 
@@ -40,12 +61,14 @@ const NO_ROWS: readonly unknown[] = []
  */
 function rowsOf(statement: Statement, params: readonly SqlParam[]): readonly unknown[] {
 	if (statement.reader === undefined) return statement.all(...params)
-	const numbered = Object.fromEntries(params.map((value, at) => [at + 1, value]))
-	if (statement.reader) return statement.all(numbered)
-	if (params.length > 0) statement.run(numbered)
+	if (statement.reader) return statement.all(numbered(params))
+	if (params.length > 0) statement.run(numbered(params))
 	else statement.run()
 	return NO_ROWS
 }
+
+const numbered = (params: readonly SqlParam[]): Record<string, SqlParam> =>
+	Object.fromEntries(params.map((value, at) => [at + 1, value]))
 
 /** Returns whether a transaction is open, for clients that do not expose it, such as `node:sqlite` before Node 22.16. A plain BEGIN takes no lock, and fails only in a transaction. */
 export function isOpen(run: RunStatement): boolean {

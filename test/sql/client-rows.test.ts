@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rowsOfClient } from '../../src/sql/client-rows.ts'
+import { countOfClient, rowsOfClient } from '../../src/sql/client-rows.ts'
 
 const rowsOf = (result: unknown) =>
 	rowsOfClient(result, (problem, advice) => new Error(`${problem} | ${advice}`))
@@ -23,4 +23,13 @@ test.each([
 ])('fails for %j instead of taking it for an empty result', (result, described) => {
 	expect(() => rowsOf(result)).toThrow(`query(text, values) of tx returned ${described}, expected { rows }`)
 	expect(() => rowsOf(result)).toThrow('Pass a client of pg, or wrap yours')
+})
+
+test('reads how many rows were written, and fails without it', () => {
+	const countOf = (result: unknown) =>
+		countOfClient(result, (problem, advice) => new Error(`${problem} | ${advice}`))
+	expect(countOf({ rows: [], rowCount: 0 })).toBe(0)
+	expect(countOf({ rows: [], rowCount: 1 })).toBe(1)
+	expect(() => countOf({ rows: [] })).toThrow('returned an object with rows, expected { rows, rowCount }')
+	expect(() => countOf({ rows: [], rowCount: null })).toThrow('Pass the client of pg itself')
 })

@@ -39,6 +39,9 @@ export class SqliteClock {
 	#own: ClockMark | undefined
 	/** The time of the transaction that is running. */
 	#current: number | undefined
+	/** What `readNow` has read. */
+	#stored: ClockMark | undefined
+	#readAgainAt = Number.NEGATIVE_INFINITY
 
 	constructor(runtime: Runtime, { table, extend }: ClockTables) {
 		this.#runtime = runtime
@@ -58,11 +61,16 @@ export class SqliteClock {
 
 	/**
 	 * Returns the time for a row that the user's connection writes. Read from the database, because the time that
-	 * another process has used may be ahead of this machine's clock.
+	 * another process has used may be ahead of this machine's clock; not more often than it is stored.
 	 */
 	readNow(connection: SqliteConnection): number {
-		const row = readRow(connection, this.#read)
-		return this.#step(row && toMark(row)).time
+		const now = this.#runtime.now()
+		if (now >= this.#readAgainAt) {
+			const row = readRow(connection, this.#read)
+			this.#stored = row && toMark(row)
+			this.#readAgainAt = now + SAVE_EVERY_MS
+		}
+		return this.#step(this.#stored).time
 	}
 
 	/**

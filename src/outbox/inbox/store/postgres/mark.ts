@@ -4,7 +4,7 @@
  * first one was rolled back. To reject instead of waiting, the statement first tries a lock of the message that
  * lasts until the end of the transaction.
  */
-import { rowsOfClient } from '../../../../sql/client-rows.ts'
+import { countOfClient, rowsOfClient } from '../../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../../sql/clients.ts'
 import { isCertainlyOpen, isTransactionClosed, showsNoState } from '../../../../sql/orms/orm-transaction.ts'
 import { recognizeOrm } from '../../../../sql/orms/recognize.ts'
@@ -12,7 +12,7 @@ import { isWithoutValues } from '../../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { oneTextPerShape, type SentValue } from '../../../../sql/postgres-values.ts'
 import { inOpenTransaction, LEAVE_SETTING, transactionSql } from '../../../../sql/transaction-question.ts'
-import { isInTransaction, untilStateIsKnown } from '../../../../sql/transaction-state.ts'
+import { isInTransaction, serverStatus, untilStateIsKnown } from '../../../../sql/transaction-state.ts'
 import { MAX_TIME } from '../../../store/stored-values.ts'
 import { wrongDatabase } from '../../checks.ts'
 import { InboxStoreError, InboxTransactionError } from '../../errors.ts'
@@ -35,8 +35,10 @@ insert into {s}.inbox (inbox, message_id, token, processed_at, expires_at)
 select $1::text, $2::text, $3::bigint, clock.ms, least(clock.ms + $4::bigint, ${MAX_TIME})
 from (select {now} as ms) clock`
 
-const DO_NOTHING = `
-on conflict do nothing returning 1 as marked`
+const UNLESS_MARKED = `
+on conflict do nothing`
+
+const RETURNING = ' returning 1 as marked'
 
 /** Returns one row: whether a transaction is open, whether the message is free, whether the mark was written. */
 const markSql = oneTextPerShape(({ rejectsConflict, isConditional }: MarkShape): string => {
@@ -44,12 +46,14 @@ const markSql = oneTextPerShape(({ rejectsConflict, isConditional }: MarkShape):
 	return `
 with${isConditional ? transactionSql('$5', '$6') : ''}
 turn as materialized (select ${rejectsConflict ? `case when ${open} then ${LOCK} end` : open} as is_mine),
-written as (${WRITE} cross join turn where turn.is_mine${DO_NOTHING}
+written as (${WRITE} cross join turn where turn.is_mine${UNLESS_MARKED}${RETURNING}
 )
 select ${open} as "isOpen", turn.is_mine as "isMine", exists (select from written) as "isMarked" from turn`
 })
 
-const SIMPLE = `${WRITE}${DO_NOTHING}`
+const ROW_IF_MARKED = `${WRITE}${UNLESS_MARKED}${RETURNING}`
+/** `pg` says how many rows were written. Reading a returned row would cost the receiver as much as the insert itself. */
+const COUNT_IF_MARKED = `${WRITE}${UNLESS_MARKED}`
 
 interface MarkRow {
 	readonly isOpen: boolean
@@ -57,7 +61,12 @@ interface MarkRow {
 	readonly isMarked: boolean
 }
 
-type Run = <Row>(sql: string, values: readonly SentValue[]) => Promise<readonly Row[]>
+/** Runs a statement in the user's transaction. */
+interface InTransaction {
+	rows<Row>(sql: string, values: readonly SentValue[]): Promise<readonly Row[]>
+	/** Returns how many rows a statement has written that returns none. Undefined unless the client is one of `pg`. */
+	readonly count: ((sql: string, values: readonly SentValue[]) => Promise<number>) | undefined
+}
 
 export async function writeMark(
 	executor: PostgresExecutor,
@@ -66,31 +75,37 @@ export async function writeMark(
 ): Promise<MarkResult> {
 	const isOpen = isCertainlyOpen(tx)
 	if (isOpen === false) return 'outside-transaction'
-	const run = runnerFor(executor, tx)
+	const run = inTransaction(executor, tx)
 	const result = await (isOpen ? markInOpen(run, mark) : markIfOpen(run, mark, showsNoState(tx)))
 	return result === 'marked' && (await hasEnded(tx)) ? 'ended' : result
 }
 
-async function markInOpen(run: Run, mark: NewMark): Promise<MarkResult> {
+async function markInOpen(run: InTransaction, mark: NewMark): Promise<MarkResult> {
 	const { rejectsConflict } = mark
+	const values = valuesOf(mark)
+	if (rejectsConflict) {
+		const [row] = await run.rows<MarkRow>(markSql({ rejectsConflict, isConditional: false }), values)
+		return toResult(row)
+	}
 	// The most common case, as a plain insert.
-	if (!rejectsConflict) return (await run(SIMPLE, valuesOf(mark))).length > 0 ? 'marked' : 'duplicate'
-	const [row] = await run<MarkRow>(markSql({ rejectsConflict, isConditional: false }), valuesOf(mark))
-	return toResult(row)
+	const written = run.count
+		? await run.count(COUNT_IF_MARKED, values)
+		: (await run.rows(ROW_IF_MARKED, values)).length
+	return written > 0 ? 'marked' : 'duplicate'
 }
 
 /**
  * `asksFirst`: the mark is never written by the first statement. If the call is not awaited, the COMMIT comes
  * between the two, and nothing would show later that it came before the function of the message.
  */
-async function markIfOpen(run: Run, mark: NewMark, asksFirst: boolean): Promise<MarkResult> {
+async function markIfOpen(run: InTransaction, mark: NewMark, asksFirst: boolean): Promise<MarkResult> {
 	const sql = markSql({ rejectsConflict: mark.rejectsConflict, isConditional: true })
 	const setting = `inbox ${mark.token}`
 	const write = async (expected: string): Promise<MarkRow | undefined> => {
-		const [row] = await run<MarkRow>(sql, [...valuesOf(mark), expected, setting])
+		const [row] = await run.rows<MarkRow>(sql, [...valuesOf(mark), expected, setting])
 		return row?.isOpen ? row : undefined
 	}
-	if (asksFirst) await run(LEAVE_SETTING, [setting])
+	if (asksFirst) await run.rows(LEAVE_SETTING, [setting])
 	const found = await (asksFirst ? write(setting) : inOpenTransaction(setting, write))
 	return found ? toResult(found) : 'outside-transaction'
 }
@@ -131,14 +146,21 @@ export const unmarkValues = ({ inbox, messageId, token }: NewMark): (string | nu
 	token,
 ]
 
-function runnerFor(executor: PostgresExecutor, tx: SqlClient): Run {
-	return async (sql, values) => {
+function inTransaction(executor: PostgresExecutor, tx: SqlClient): InTransaction {
+	const send = async (sql: string, values: readonly SentValue[]): Promise<unknown> => {
 		try {
-			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
+			return await executor.runIn(tx, sql, values)
 		} catch (error) {
 			checkTx(tx, error)
 			throw explainInTransaction(error)
 		}
+	}
+	return {
+		rows: async (sql, values) => rowsOfClient(await send(sql, values), unreadable),
+		count:
+			serverStatus(tx) !== undefined
+				? async (sql, values) => countOfClient(await send(sql, values), unreadable)
+				: undefined,
 	}
 }
 

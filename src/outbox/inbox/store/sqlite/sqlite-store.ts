@@ -119,15 +119,14 @@ export function sqliteInboxStore(options: SqliteInboxStoreOptions | string): Inb
 	const markedAt = (): number => (testClock || !own.isOpen ? own.now() : clock.readNow(own))
 	/** A mark that is not committed is a conflict, because the earlier delivery may still be rolled back. */
 	const writeMark = (tx: SqliteClient, mark: NewMark): MarkResult => {
-		const key = [mark.inbox, mark.messageId]
 		openOwn()
 		const isShared = shared.isShared(tx)
 		const isMarked = markOn(tx, markedAt(), mark)
 		if (isMarked === undefined) return 'outside-transaction'
 		// The caller itself wrote a mark of this turn.
-		if (!isMarked) return turn.has(tx, key) || marks.find(mark) ? 'duplicate' : 'conflict'
-		turn.add(tx, key)
-		shared.record(tx, key)
+		if (!isMarked) return turn.has(tx, mark) || marks.find(mark) ? 'duplicate' : 'conflict'
+		turn.add(tx, mark)
+		shared.record(tx, [mark.inbox, mark.messageId])
 		if (isShared && !hasWarned) {
 			hasWarned = true
 			console.warn(SHARED)
