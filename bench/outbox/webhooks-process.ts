@@ -11,7 +11,7 @@ import { message } from './peers/yaoki.ts'
 import { inTurns, type Turn } from './rounds.ts'
 import { ALL_WORK, FAN_OUT, ONE_PERCENT_HANGS, PLAIN } from './webhooks.ts'
 
-const ROUNDS = 5
+const ROUNDS = 9
 const FAN_OUT_TO = 100
 const ENDPOINTS = 1_000
 const HANGING = 10

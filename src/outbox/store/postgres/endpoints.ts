@@ -70,9 +70,11 @@ select $1::text, topic, $3::uuid from unnest($2::text[]) as given(topic)`
 const UNSUBSCRIBE = `
 delete from {s}.webhook_subscriptions where tenant = $1::text and topic = any($2::text[]) and endpoint_id = $3::uuid`
 
+/** One text instead of a row per endpoint, which a client reads several times slower. */
 const MATCHING = `
-select endpoint_id::text as id from {s}.webhook_subscriptions
-where tenant = $1::text and topic = any($2::text[]) group by endpoint_id order by endpoint_id`
+select string_agg(id::text, ',' order by id) as ids from (
+	select distinct endpoint_id as id from {s}.webhook_subscriptions where tenant = $1::text and topic = any($2::text[])
+) endpoints`
 
 /** Writes a row also while it is disabled, because only a written row is certainly the latest one. */
 const RECORD_FAILURE = `
@@ -211,8 +213,8 @@ export const endpointOperations = (
 	},
 	async matching(tenant, topics, tx) {
 		const run = runnerFor(executor, tx !== undefined && isSqlClient(tx) ? tx : undefined)
-		const rows = await run<{ readonly id: string }>(MATCHING, [tenant, textList(topics)])
-		return rows.map(({ id }) => id)
+		const [found] = await run<{ readonly ids: string | null }>(MATCHING, [tenant, textList(topics)])
+		return found?.ids?.split(',') ?? []
 	},
 	async recordFailure(id) {
 		if (!isUuid(id)) return undefined

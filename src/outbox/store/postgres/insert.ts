@@ -41,8 +41,8 @@ values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
 /** Which parts another text has. */
 interface InsertShape {
-	/** One message instead of a batch. */
-	readonly isOne: boolean
+	/** One message, different messages, or one message for several destinations. */
+	readonly source: 'one' | 'batch' | 'fan-out'
 	/** Locks the keys of the messages. Claims then need not expect earlier messages of a key to appear: `in_order`. */
 	readonly locksKeys: boolean
 	readonly hasDedupeKeys: boolean
@@ -61,6 +61,14 @@ const BATCH = `
 	select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, E'\\x01'), $6::text[],
 		$7::bigint[], $8::bigint[], $9::int[], $10::text[]) with ordinality
 	as given(id, topic, destination, key, payload, headers, not_before, expires_at, max_retries, dedupe_key, position)`
+
+/** What the rows have in common is sent once: a fan-out of a large payload is not larger than the payload. */
+const FAN_OUT = `
+	select given.id, $2::text as topic, given.destination, $4::text as key, $5::text as payload, $6::text as headers,
+		$7::bigint as not_before, $8::bigint as expires_at, $9::int as max_retries, given.dedupe_key, given.position
+	from unnest($1::uuid[], $3::text[], $10::text[]) with ordinality as given(id, destination, dedupe_key, position)`
+
+const SOURCES = { one: ONE, batch: BATCH, 'fan-out': FAN_OUT } as const
 
 /** The number of groups of keys, and of keys that a statement locks one by one. */
 const MAX_LOCKS = 64
@@ -128,8 +136,9 @@ select null::text as id, null::text as "by" from transaction where is_open`
  * `written`: the insert. If nothing is returned, it is the statement itself, which is a tenth faster for a batch.
  */
 const insertSql = oneTextPerShape((shape: InsertShape): string => {
-	const { isOne, locksKeys, hasDedupeKeys, isConditional } = shape
-	const source = isOne ? ONE : BATCH
+	const { locksKeys, hasDedupeKeys, isConditional } = shape
+	const source = SOURCES[shape.source]
+	const isOne = shape.source === 'one'
 	const locks = isOne ? LOCK_ONE_KEY : LOCK_KEYS
 	// Values of one message can be repeated in the text; arrays are read once.
 	const isRepeated = isConditional || (!isOne && (locksKeys || hasDedupeKeys))
@@ -169,8 +178,8 @@ export async function insert(
 	if (isOpen === false || first === undefined)
 		return { duplicates: new Map(), isInTransaction: isInTransaction(tx) }
 	const run = runnerFor(executor, tx)
-	const shape = {
-		isOne: rows.length === 1,
+	const shape: InsertShape = {
+		source: sourceOf(rows),
 		locksKeys: lockKeys && rows.some(({ key }) => key !== null),
 		hasDedupeKeys: rows.some(({ dedupeKey }) => dedupeKey !== null),
 		isConditional: isOpen === undefined,
@@ -180,7 +189,7 @@ export async function insert(
 		await run(ONE_NOW, [id, topic, destination, key, payload, headers, expiresAt, maxRetries])
 		return { duplicates: new Map(), isInTransaction: isInTransaction(tx) }
 	}
-	const values = shape.isOne ? valuesOf(first) : columnsOf(rows)
+	const values = VALUES[shape.source](rows, first)
 	values.push(Math.min(Math.ceil(dedupeForMs), MAX_TIME))
 	if (shape.isConditional) return insertIfOpen(run, insertSql(shape), values, first.id)
 	const duplicates = duplicatesOf(await run(insertSql(shape), values))
@@ -188,9 +197,9 @@ export async function insert(
 }
 
 const isOneNow = (
-	{ isOne, locksKeys, hasDedupeKeys, isConditional }: InsertShape,
+	{ source, locksKeys, hasDedupeKeys, isConditional }: InsertShape,
 	{ notBefore }: NewRow,
-): boolean => isOne && notBefore === null && !locksKeys && !hasDedupeKeys && !isConditional
+): boolean => source === 'one' && notBefore === null && !locksKeys && !hasDedupeKeys && !isConditional
 
 const duplicatesOf = (skipped: readonly Skipped[]): ReadonlyMap<string, string> =>
 	new Map(skipped.flatMap(({ id, by }) => (id !== null && by !== null ? [[id, by]] : [])))
@@ -208,24 +217,53 @@ async function insertIfOpen(
 	return { duplicates: duplicatesOf(skipped ?? []), isInTransaction: skipped !== undefined }
 }
 
-/** Returns one array per column. */
-const columnsOf = (rows: readonly NewRow[]): Value[] => [
-	uuidList(rows.map(({ id }) => id)),
-	textList(rows.map(({ topic }) => topic)),
-	textList(rows.map(({ destination }) => destination)),
-	textList(rows.map(({ key }) => key)),
-	rows.map(({ payload }) => payload).join(SEPARATOR),
-	textList(rows.map(({ headers }) => headers)),
-	numberList(rows.map(({ notBefore }) => notBefore)),
-	numberList(rows.map(({ expiresAt }) => expiresAt)),
-	numberList(rows.map(({ maxRetries }) => maxRetries)),
-	textList(rows.map(({ dedupeKey }) => dedupeKey)),
-]
+function sourceOf(rows: readonly NewRow[]): InsertShape['source'] {
+	const [first, second] = rows
+	if (first === undefined || second === undefined) return 'one'
+	return rows.every((row) => SHARED.every((name) => row[name] === first[name])) ? 'fan-out' : 'batch'
+}
 
-/** Returns the values in the order of the columns. */
-function valuesOf(row: NewRow): Value[] {
-	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey } = row
-	return [id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey]
+/** What the rows of a fan-out have in common. The payloads of other batches differ in the second row. */
+const SHARED = ['payload', 'topic', 'headers', 'key', 'notBefore', 'expiresAt', 'maxRetries'] as const
+
+/** The values of each source, in the order of the columns. */
+const VALUES: Readonly<Record<InsertShape['source'], (rows: readonly NewRow[], first: NewRow) => Value[]>> = {
+	one: (_, row) => [
+		row.id,
+		row.topic,
+		row.destination,
+		row.key,
+		row.payload,
+		row.headers,
+		row.notBefore,
+		row.expiresAt,
+		row.maxRetries,
+		row.dedupeKey,
+	],
+	batch: (rows) => [
+		uuidList(rows.map(({ id }) => id)),
+		textList(rows.map(({ topic }) => topic)),
+		textList(rows.map(({ destination }) => destination)),
+		textList(rows.map(({ key }) => key)),
+		rows.map(({ payload }) => payload).join(SEPARATOR),
+		textList(rows.map(({ headers }) => headers)),
+		numberList(rows.map(({ notBefore }) => notBefore)),
+		numberList(rows.map(({ expiresAt }) => expiresAt)),
+		numberList(rows.map(({ maxRetries }) => maxRetries)),
+		textList(rows.map(({ dedupeKey }) => dedupeKey)),
+	],
+	'fan-out': (rows, first) => [
+		uuidList(rows.map(({ id }) => id)),
+		first.topic,
+		textList(rows.map(({ destination }) => destination)),
+		first.key,
+		first.payload,
+		first.headers,
+		first.notBefore,
+		first.expiresAt,
+		first.maxRetries,
+		textList(rows.map(({ dedupeKey }) => dedupeKey)),
+	],
 }
 
 /** Does not look up the version in the user's transaction: it may hold the only connection, and after an error it rejects all queries. */

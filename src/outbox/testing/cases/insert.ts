@@ -37,6 +37,33 @@ export const insert: CaseTable = {
 		assertNear(dueAt, now, 'dueAt')
 	},
 
+	'a batch whose messages differ only in id, destination and dedupe key, and one with different messages':
+		async (t) => {
+			const now = await t.now()
+			const message = {
+				topic: 'order.paid',
+				key: 'order-7',
+				payload: '{"total": 12.50}',
+				headers: '{"trace":"abc"}',
+				notBefore: now + HOUR,
+				expiresAt: now + 48 * HOUR,
+				maxRetries: 7,
+			}
+			const parts = [
+				{ destination: 'mail', dedupeKey: 'paid-7:mail' },
+				{ destination: 'billing', dedupeKey: null },
+				{ destination: 'mail', dedupeKey: 'paid-7:again' },
+			]
+			for (const other of [{}, { payload: '{"total": 13}', headers: null }]) {
+				const rows = parts.map((part, at) => t.row({ ...message, ...part, ...(at === 2 ? other : {}) }))
+				const { duplicates } = await t.store.insert(rows)
+				const written = rows.filter(({ id }) => !duplicates.has(id))
+				assert.equal(written.length, other.payload === undefined ? 3 : 1)
+				for (const { notBefore, ...row } of written)
+					await t.expectMessage(row.id, { ...row, dueAt: notBefore })
+			}
+		},
+
 	'stores omitted fields as null': async (t) => {
 		const omitted = { key: null, headers: null, dedupeKey: null, expiresAt: null, maxRetries: null }
 		await t.expectMessage(await t.enqueueOne(), omitted)

@@ -13,6 +13,7 @@ const pool = { query: unused, connect: unused, on() {}, removeListener() {} } as
 const store = required(postgresOutboxStore({ client: pool }).endpoints, 'the endpoints')
 
 const ID = '01890a5d-ac96-7000-8000-000000000001'
+const OTHER_ID = '01890a5d-ac96-7000-8000-000000000002'
 const EVENT = { id: ID, tenant: '', topic: 'a', key: null, payload: '{}', headers: null, keepForMs: 1.5 }
 
 /** Returns a client with a result, and the values that it received. */
@@ -28,9 +29,10 @@ function clientWith(result: unknown): { tx: SqlClient; sent: unknown[][] } {
 }
 
 test('reads ids from clients that return rows, and from those that return a list of rows', async () => {
-	for (const result of [{ rows: [{ id: ID }] }, [{ id: ID }]]) {
+	const row = { ids: `${ID},${OTHER_ID}` }
+	for (const result of [{ rows: [row] }, [row]]) {
 		const { tx, sent } = clientWith(result)
-		expect(await store.matching('acme', ['a"b', 'c\\d', '*'], tx)).toEqual([ID])
+		expect(await store.matching('acme', ['a"b', 'c\\d', '*'], tx)).toEqual([ID, OTHER_ID])
 		expect(sent).toEqual([['acme', '{"a\\"b","c\\\\d","*"}']])
 	}
 })
