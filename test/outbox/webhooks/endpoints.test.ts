@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Outbox, WebhookEndpointError } from 'yaoki/outbox'
+import { type Outbox, WebhookEndpointError, Webhooks } from 'yaoki/outbox'
 import { A, B, setupWebhooks } from './setup.ts'
 
 const EVENT = { topic: 'order.placed', payload: 1 }
@@ -306,5 +306,45 @@ describe('encrypted secrets', () => {
 		await using shop = await setupWebhooks({ secretEncryption: encryption })
 		const rejected = shop.webhooks.endpoints.create({ url: A, topics: ['*'] })
 		await expect(rejected).rejects.toMatchObject({ code: 'YAOKI_WEBHOOK_SECRET' })
+	})
+
+	test.each([
+		['without secretEncryption', undefined],
+		[
+			'whose decrypt fails',
+			{
+				...secretEncryption,
+				decrypt: () => {
+					throw new Error('the key service is down')
+				},
+			},
+		],
+	])('messages wait while the relay is one %s (regression: they became dead letters)', async (_, broken) => {
+		await using shop = await setupWebhooks({ secretEncryption })
+		const { webhooks, system } = shop
+		await webhooks.endpoints.create({ url: A, topics: ['*'] })
+		await webhooks.enqueue({ ...EVENT, maxRetries: 0 })
+		await webhooks.enqueue(EVENT)
+		const without = new Webhooks(system.outbox, {
+			ssrfProtection: false,
+			fetch: async () => new Response(null),
+			secretEncryption: broken,
+			runtime: system.clock,
+		})
+		const relay = await system.relay({ ...without.destinations() })
+		await system.clock.advance(30_000)
+		expect(await system.outbox.dead.list()).toEqual([])
+		const queued = await system.outbox.list()
+		expect(queued.map(({ attempts }) => attempts)).toEqual([0, 0])
+		expect(system.eventsOf('relay_state_change')[0]).toMatchObject({
+			to: 'open',
+			reason: 'credentials',
+			errorMessage: expect.stringContaining('secretEncryption'),
+		})
+		expect(await system.outbox.why(queued[0]?.id ?? '')).toContain('because its credentials are missing')
+		await Promise.all([relay.stop(), system.clock.advance(1_000)])
+		await shop.start()
+		await system.clock.advance(3 * MINUTE)
+		expect(shop.received).toHaveLength(2)
 	})
 })
