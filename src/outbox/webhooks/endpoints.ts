@@ -262,7 +262,8 @@ export class WebhookEndpoints {
 			)
 		const row = await this.#require(id)
 		const { enqueuer } = outbox
-		return { written: await replayEvents({ endpoints: store, enqueuer, runtime }, row, read) }
+		const parts = { store: outbox.store, endpoints: store, enqueuer, runtime }
+		return { written: await replayEvents(parts, row, read) }
 	}
 
 	async #change(id: string, operator: OperatorOptions, change: EndpointRowChange): Promise<WebhookEndpoint> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Outbox, WebhookEndpointError, Webhooks } from 'yaoki/outbox'
+import { virtualRuntime } from 'yaoki/testing'
 import { A, B, setupWebhooks } from './setup.ts'
 
 const EVENT = { topic: 'order.placed', payload: 1 }
@@ -200,6 +201,23 @@ describe('resend and replay', () => {
 		await system.clock.advance(10_000)
 		expect(shop.payloadsAt(A)).toEqual(Array.from({ length: 20 }, (_, n) => n))
 	})
+
+	test.each([60 * MINUTE, -60 * MINUTE])(
+		'a replay keeps its rate although the clock of its process differs by %i ms (regression: messages waited for an hour, or were all due)',
+		async (difference) => {
+			await using shop = await setupWebhooks({ keepEventsForMs: 60 * MINUTE })
+			const { webhooks, system } = shop
+			for (let payload = 0; payload < 10; payload++) await webhooks.enqueue({ ...EVENT, payload })
+			const { endpoint } = await webhooks.endpoints.create({ url: A, topics: ['*'] })
+			const runtime = virtualRuntime()
+			runtime.jumpWallClock(difference)
+			const other = new Webhooks(system.outbox, { keepEventsForMs: 60 * MINUTE, runtime })
+			await other.endpoints.replay(endpoint.id, { since: new Date(0), ratePerSecond: 2 })
+			const due = (await system.outbox.list()).map(({ nextRetryAt }) => Number(nextRetryAt))
+			const now = system.clock.wallNow()
+			expect(due.map((time) => time - now)).toEqual(Array.from({ length: 10 }, (_, n) => n * 500))
+		},
+	)
 
 	test('events are not kept longer than keepEventsForMs', async () => {
 		await using shop = await setupWebhooks({ keepEventsForMs: 5 * MINUTE })
