@@ -229,6 +229,16 @@ describe('resend and replay', () => {
 		expect(await webhooks.endpoints.replay(endpoint.id, { since: new Date(0) })).toEqual({ written: 0 })
 	})
 
+	test('replay rejects by and reason (regression: they had no effect)', async () => {
+		await using shop = await setupWebhooks({ keepEventsForMs: 60 * MINUTE })
+		const { endpoints } = shop.webhooks
+		const { endpoint } = await endpoints.create({ url: A, topics: ['*'] })
+		const options = { since: new Date(0), by: 'ada' }
+		await expect(endpoints.replay(endpoint.id, options)).rejects.toThrow(
+			'Unknown option "by" for endpoints.replay',
+		)
+	})
+
 	test('replay without kept events is rejected, and names the option', async () => {
 		await using shop = await setupWebhooks()
 		const { endpoints } = shop.webhooks
