@@ -81,13 +81,13 @@ export const replay: Command = defineCommand({
 			'events of the last day that its topics match, also from before it existed',
 		],
 	],
-	options: { ...CHANGE_OPTIONS, ...RANGE_OPTIONS },
+	options: { ...DATABASE_OPTIONS, ...RANGE_OPTIONS },
 	positionals: ENDPOINT_ID,
 	async run({ id, since, until, rate, ...args }, io) {
 		const range = readRange({ since, until, rate }, io)
 		return withWebhooks(args, io, async (open) => {
 			const endpoint = await requireEndpoint(open, id)
-			const { written } = await open.endpoints.replay(endpoint.id, { ...range, ...operatorOf(args) })
+			const { written } = await open.endpoints.replay(endpoint.id, range)
 			const none = 'No event that is kept matches. A program keeps events with the option keepEventsForMs.'
 			io.result(
 				{ id: endpoint.id, written },

@@ -177,6 +177,7 @@ export type DestinationOf<M extends Message> = Omit<Destination, 'deliver'> & {
 
 const IN_PROGRESS = 'YAOKI_OUTBOX_IN_PROGRESS'
 const DISABLED = 'YAOKI_OUTBOX_DESTINATION_DISABLED'
+const WITHOUT_SECRET = 'YAOKI_WEBHOOK_SECRET'
 
 /**
  * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with
@@ -213,3 +214,6 @@ export const isOutboxInProgress = (error: unknown): error is OutboxInProgressErr
 
 export const isDestinationDisabled = (error: unknown): error is OutboxDestinationDisabledError =>
 	safeGet(error, 'code') === DISABLED
+
+/** True if this relay cannot sign for an endpoint: another attempt would fail as well until the program has the key. */
+export const isWithoutSecret = (error: unknown): boolean => safeGet(error, 'code') === WITHOUT_SECRET

@@ -26,10 +26,12 @@ const keyHeaders = ({ key, sequence }: Message): Record<string, string> =>
 
 /** Lower-cased, because `fetch` would send two headers that differ only in case. */
 const toLowerCase = (headers: HeaderRecord): Record<string, string> =>
-	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encodeValue(value)]))
+	Object.fromEntries(
+		Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encodeHeaderValue(value)]),
+	)
 
-/** Encodes values outside Latin-1, which `fetch` rejects. */
-const encodeValue = (value: string): string =>
+/** Encodes values outside Latin-1, which `fetch` and `node:http` reject. */
+export const encodeHeaderValue = (value: string): string =>
 	BEYOND_LATIN_1.test(value) ? encodeURIComponent(value) : value
 
 const BEYOND_LATIN_1 = /[^\0-\xff]/

@@ -138,7 +138,7 @@ export function describeOpenReason(reason: PauseReason | null): string {
 		case 'certificate':
 			return 'because the TLS connection failed or its certificate was rejected'
 		case 'credentials':
-			return 'because it rejected the credentials (401 or 403)'
+			return 'because its credentials are missing or were rejected (401 or 403)'
 		case 'disabled':
 			return 'because it is disabled'
 		case 'permanent-failures':

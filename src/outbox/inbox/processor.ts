@@ -10,6 +10,7 @@
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
+import { withTimeout } from '../../core/runtime/sleep.ts'
 import { isSqlClient, type Queryable, type SqlClient } from '../../sql/clients.ts'
 import { isTransactionClosed } from '../../sql/orms/orm-transaction.ts'
 import { isFailedTransaction } from '../../sql/postgres-errors.ts'
@@ -36,6 +37,9 @@ const DUPLICATE: Processed<never> = Object.freeze({ isDuplicate: true })
 
 /** About how soon the sender should repeat a message that is in flight. */
 const RETRY_AFTER_MS = 1_000
+
+/** The caller waits for it with the error of its function. Longer than the store's own connection may take. */
+const UNMARK_LIMIT_MS = 15_000
 
 const ENDED =
 	'The transaction of tx ended before inbox.once returned: what was written after its end is not in one transaction with the mark. Await inbox.once(...) before COMMIT, and call neither COMMIT nor ROLLBACK in its function.'
@@ -132,8 +136,9 @@ export class Processor {
 		try {
 			return await fn()
 		} catch (error) {
-			// In a transaction that has failed, or lost its connection, this fails too, and nothing can be committed.
-			await this.#unmark(delivery).catch(() => {})
+			// In a transaction that has failed, or lost its connection, this fails too, and nothing can be committed. On a
+			// connection that no longer responds it never ends, and a COMMIT would come after it.
+			await withTimeout(this.#settings.runtime, UNMARK_LIMIT_MS, this.#unmark(delivery)).catch(() => {})
 			throw error
 		}
 	}

@@ -10,7 +10,7 @@ import { readSignals } from '../../core/classify/error-signals.ts'
 import { isMarkedPermanent } from '../../core/classify/permanent.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
-import { isDestinationDisabled } from '../destinations/destination.ts'
+import { isDestinationDisabled, isWithoutSecret } from '../destinations/destination.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toRetryLimit } from '../message/record.ts'
 import { toStoredError } from '../message/stored-error.ts'
@@ -139,6 +139,7 @@ export function findDestinationFault(
 	settlement: Settlement,
 ): DestinationFault | undefined {
 	if (isDestinationDisabled(error)) return 'disabled'
+	if (isWithoutSecret(error)) return 'credentials'
 	const isFinal = isPermanent(settlement)
 	if (!isFinal && kind !== 'transient') return undefined
 	if (ownVerdict(settings, error) === false) return undefined

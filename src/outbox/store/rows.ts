@@ -241,7 +241,7 @@ export interface DestinationCircuit {
  * Why a circuit is open:
  * `circuit-open`: too many temporary failures;
  * `certificate`: the TLS connection or the certificate was rejected;
- * `credentials`: the destination returned 401 or 403;
+ * `credentials`: the destination returned 401 or 403, or a relay cannot decrypt the secret of an endpoint;
  * `disabled`: the destination is disabled, such as an endpoint of webhooks;
  * `permanent-failures`: several different messages in a row failed permanently.
  */

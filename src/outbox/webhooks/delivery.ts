@@ -11,6 +11,7 @@ import { parseRetryAfter } from '../../http/headers/retry-headers.ts'
 import { endpointIdOf } from '../../webhooks/endpoint-names.ts'
 import { AttemptRecorder } from '../destinations/attempt-recorder.ts'
 import { type MessageHandler, OutboxDestinationDisabledError } from '../destinations/destination.ts'
+import { encodeHeaderValue } from '../destinations/message-headers.ts'
 import type { Message } from '../message/message.ts'
 import { OutboxLeaseLostError, RelayStoppedError } from '../relay/handler-signal.ts'
 import type { EndpointCache, ReadyEndpoint } from './endpoint-cache.ts'
@@ -96,7 +97,7 @@ async function signed(message: Message, { sign }: ReadyEndpoint, runtime: Runtim
 	const headers = {
 		'content-type': 'application/json',
 		'user-agent': 'yaoki-webhooks',
-		...Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value])),
+		...Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), encodeHeaderValue(value)])),
 		[WEBHOOK_ID]: webhookId,
 		'webhook-timestamp': String(seconds),
 		'webhook-signature': await sign(webhookId, seconds, body),

@@ -34,8 +34,10 @@ export class EndpointHealth {
 	async recordSuccess({ id, tenant, failingSince, failures }: EndpointRow): Promise<void> {
 		if (failingSince === null) return
 		const { store, endpoints, cache, emitter } = this.#parts
-		await endpoints.recordSuccess(id)
+		const hadFailures = await endpoints.recordSuccess(id)
 		cache.forget(id)
+		// Another delivery in flight, or another relay, was first.
+		if (!hadFailures) return
 		const failedForMs = Math.max(0, (await store.now()) - failingSince)
 		emitter.emit({
 			type: 'webhook_endpoint_recovered',

@@ -50,8 +50,11 @@ export interface WebhookEndpointFilter {
 	readonly isFailing?: true | undefined
 }
 
-/** Options of `webhooks.endpoints.resend` and `webhooks.endpoints.replay`. */
-export interface ResendOptions extends OperatorOptions {
+/** Options of `webhooks.endpoints.resend`. */
+export interface ResendOptions extends ReplayOptions, OperatorOptions {}
+
+/** Options of `webhooks.endpoints.replay`. It writes new messages and changes none, so it is not in the audit. */
+export interface ReplayOptions {
 	/** Messages that became dead letters or were sent, or events that were written, at this time or later. */
 	readonly since: Date
 	/** Only before this time. Default: no end. */
@@ -73,13 +76,8 @@ export const NEW_ENDPOINT: OptionSchema = {
 export const CHANGE: OptionSchema = { url: 'any', topics: 'any', description: 'any', ...OPERATOR_SCHEMA }
 export const ROTATION: OptionSchema = { secret: 'any', keepForMs: 'any', ...OPERATOR_SCHEMA }
 const FILTER: OptionSchema = { tenant: 'any', topic: 'any', isEnabled: 'any', isFailing: 'any' }
-const RESEND: OptionSchema = {
-	since: 'any',
-	until: 'any',
-	ratePerSecond: 'any',
-	signal: 'any',
-	...OPERATOR_SCHEMA,
-}
+export const REPLAY: OptionSchema = { since: 'any', until: 'any', ratePerSecond: 'any', signal: 'any' }
+const RESEND: OptionSchema = { ...REPLAY, ...OPERATOR_SCHEMA }
 
 const MAX_DESCRIPTION = 1_000
 
@@ -125,9 +123,13 @@ export interface ResendSettings {
 	readonly signal: AbortSignal | undefined
 }
 
-export function readResend(options: ResendOptions, owner: string): ResendSettings {
+export function readResend(
+	options: ReplayOptions,
+	owner: string,
+	schema: OptionSchema = RESEND,
+): ResendSettings {
 	if (!isObject(options)) invalidOption('options', options, 'an object such as { since: new Date(...) }')
-	checkNames(options, RESEND, owner)
+	checkNames(options, schema, owner)
 	const { since, until, ratePerSecond = Infinity, signal } = options
 	for (const [name, value] of Object.entries({ since, ...(until && { until }) }))
 		if (!(value instanceof Date) || Number.isNaN(value.getTime())) invalidOption(name, value, 'a valid Date')

@@ -19,6 +19,8 @@ import {
 	CHANGE,
 	NEW_ENDPOINT,
 	type NewWebhookEndpoint,
+	REPLAY,
+	type ReplayOptions,
 	type ResendOptions,
 	ROTATION,
 	type RotateSecretOptions,
@@ -250,10 +252,10 @@ export class WebhookEndpoints {
 	 * @example
 	 * await webhooks.endpoints.replay(id, { since: new Date('2026-11-01'), ratePerSecond: 10 })
 	 */
-	async replay(id: string, options: ResendOptions): Promise<{ readonly written: number }> {
+	async replay(id: string, options: ReplayOptions): Promise<{ readonly written: number }> {
 		const { outbox, settings, store } = this.#parts
 		const { runtime, keepEventsForMs } = settings
-		const read = readResend(options, 'endpoints.replay')
+		const read = readResend(options, 'endpoints.replay', REPLAY)
 		if (keepEventsForMs === 0)
 			throw new InvalidOptionError(
 				'keepEventsForMs',
@@ -262,7 +264,8 @@ export class WebhookEndpoints {
 			)
 		const row = await this.#require(id)
 		const { enqueuer } = outbox
-		return { written: await replayEvents({ endpoints: store, enqueuer, runtime }, row, read) }
+		const parts = { store: outbox.store, endpoints: store, enqueuer, runtime }
+		return { written: await replayEvents(parts, row, read) }
 	}
 
 	async #change(id: string, operator: OperatorOptions, change: EndpointRowChange): Promise<WebhookEndpoint> {

@@ -47,6 +47,7 @@ export async function resendMessages(
 }
 
 interface ReplayParts {
+	readonly store: OutboxStore
 	readonly endpoints: EndpointStore
 	readonly enqueuer: Enqueuer
 	readonly runtime: Runtime
@@ -57,12 +58,13 @@ interface ReplayParts {
  * the other: the call does not have to wait, and the rate outlives the process.
  */
 export async function replayEvents(
-	{ endpoints, enqueuer, runtime }: ReplayParts,
+	{ store, endpoints, enqueuer, runtime }: ReplayParts,
 	{ id, tenant, topics }: EndpointRow,
 	{ since, until, ratePerSecond, signal }: ResendSettings,
 ): Promise<number> {
 	const newId = uuidGenerator(runtime)
-	const startsAt = runtime.wallNow()
+	// The clock of the database decides when a message is due.
+	const startsAt = await store.now()
 	let done = 0
 	let after: string | undefined
 	for (;;) {

@@ -79,7 +79,15 @@ async function decrypt(
 			'YAOKI_WEBHOOK_SECRET',
 			'The secret of this endpoint is encrypted. Pass secretEncryption to new Webhooks, as the program that created it did',
 		)
-	return encryption.decrypt(value)
+	try {
+		return await encryption.decrypt(value)
+	} catch (cause) {
+		throw new YaokiError(
+			'YAOKI_WEBHOOK_SECRET',
+			'secretEncryption.decrypt failed for the secret of this endpoint',
+			{ cause },
+		)
+	}
 }
 
 /** True if a secret is one of these, and is not encrypted. */

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { Inbox, kyselyTx, postgresInboxStore } from 'yaoki/outbox'
+import { virtualRuntime } from 'yaoki/testing'
 import { eventually } from '../../support/eventually.ts'
 import { openPostgres, type PostgresInboxDatabase } from './postgres.ts'
 import { inboxSuite, openInbox, receive } from './suite.ts'
@@ -453,4 +454,33 @@ test('the schema is that of the option, and the SQL of the migrations creates th
 	await receive(database, inbox, 'a')
 	const { rows } = await database.pool.query('select message_id from billing.inbox')
 	expect(rows).toEqual([{ message_id: 'a' }])
+})
+
+test('the error of the function passes through although the connection no longer responds (regression: once never ended, so the connection was never released)', async () => {
+	const database = await openPostgres()
+	const clock = virtualRuntime()
+	const { inbox } = await openInbox(database, { runtime: clock })
+	const client = await database.client()
+	await client.query('begin')
+	let isDead = false
+	const query = client.query.bind(client)
+	const unanswered = () => new Promise(() => {})
+	Object.assign(client, {
+		query: (...args: unknown[]) => (isDead ? unanswered() : Reflect.apply(query, client, args)),
+	})
+	const failure = new Error('statement timeout')
+	let result: unknown
+	const processing = inbox
+		.once('a', { tx: client }, () => {
+			isDead = true
+			throw failure
+		})
+		.catch((error: unknown) => {
+			result = error
+		})
+	await eventually(async () => {
+		await clock.advance(1_000)
+		expect(result).toBe(failure)
+	})
+	await processing
 })

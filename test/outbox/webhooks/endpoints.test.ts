@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Outbox, WebhookEndpointError } from 'yaoki/outbox'
+import { type Outbox, WebhookEndpointError, Webhooks } from 'yaoki/outbox'
+import { virtualRuntime } from 'yaoki/testing'
 import { A, B, setupWebhooks } from './setup.ts'
 
 const EVENT = { topic: 'order.placed', payload: 1 }
@@ -201,6 +202,23 @@ describe('resend and replay', () => {
 		expect(shop.payloadsAt(A)).toEqual(Array.from({ length: 20 }, (_, n) => n))
 	})
 
+	test.each([60 * MINUTE, -60 * MINUTE])(
+		'a replay keeps its rate although the clock of its process differs by %i ms (regression: messages waited for an hour, or were all due)',
+		async (difference) => {
+			await using shop = await setupWebhooks({ keepEventsForMs: 60 * MINUTE })
+			const { webhooks, system } = shop
+			for (let payload = 0; payload < 10; payload++) await webhooks.enqueue({ ...EVENT, payload })
+			const { endpoint } = await webhooks.endpoints.create({ url: A, topics: ['*'] })
+			const runtime = virtualRuntime()
+			runtime.jumpWallClock(difference)
+			const other = new Webhooks(system.outbox, { keepEventsForMs: 60 * MINUTE, runtime })
+			await other.endpoints.replay(endpoint.id, { since: new Date(0), ratePerSecond: 2 })
+			const due = (await system.outbox.list()).map(({ nextRetryAt }) => Number(nextRetryAt))
+			const now = system.clock.wallNow()
+			expect(due.map((time) => time - now)).toEqual(Array.from({ length: 10 }, (_, n) => n * 500))
+		},
+	)
+
 	test('events are not kept longer than keepEventsForMs', async () => {
 		await using shop = await setupWebhooks({ keepEventsForMs: 5 * MINUTE })
 		const { webhooks, system } = shop
@@ -209,6 +227,16 @@ describe('resend and replay', () => {
 		await system.clock.advance(30 * MINUTE)
 		const { endpoint } = await webhooks.endpoints.create({ url: A, topics: ['*'] })
 		expect(await webhooks.endpoints.replay(endpoint.id, { since: new Date(0) })).toEqual({ written: 0 })
+	})
+
+	test('replay rejects by and reason (regression: they had no effect)', async () => {
+		await using shop = await setupWebhooks({ keepEventsForMs: 60 * MINUTE })
+		const { endpoints } = shop.webhooks
+		const { endpoint } = await endpoints.create({ url: A, topics: ['*'] })
+		const options = { since: new Date(0), by: 'ada' }
+		await expect(endpoints.replay(endpoint.id, options)).rejects.toThrow(
+			'Unknown option "by" for endpoints.replay',
+		)
 	})
 
 	test('replay without kept events is rejected, and names the option', async () => {
@@ -306,5 +334,45 @@ describe('encrypted secrets', () => {
 		await using shop = await setupWebhooks({ secretEncryption: encryption })
 		const rejected = shop.webhooks.endpoints.create({ url: A, topics: ['*'] })
 		await expect(rejected).rejects.toMatchObject({ code: 'YAOKI_WEBHOOK_SECRET' })
+	})
+
+	test.each([
+		['without secretEncryption', undefined],
+		[
+			'whose decrypt fails',
+			{
+				...secretEncryption,
+				decrypt: () => {
+					throw new Error('the key service is down')
+				},
+			},
+		],
+	])('messages wait while the relay is one %s (regression: they became dead letters)', async (_, broken) => {
+		await using shop = await setupWebhooks({ secretEncryption })
+		const { webhooks, system } = shop
+		await webhooks.endpoints.create({ url: A, topics: ['*'] })
+		await webhooks.enqueue({ ...EVENT, maxRetries: 0 })
+		await webhooks.enqueue(EVENT)
+		const without = new Webhooks(system.outbox, {
+			ssrfProtection: false,
+			fetch: async () => new Response(null),
+			secretEncryption: broken,
+			runtime: system.clock,
+		})
+		const relay = await system.relay({ ...without.destinations() })
+		await system.clock.advance(30_000)
+		expect(await system.outbox.dead.list()).toEqual([])
+		const queued = await system.outbox.list()
+		expect(queued.map(({ attempts }) => attempts)).toEqual([0, 0])
+		expect(system.eventsOf('relay_state_change')[0]).toMatchObject({
+			to: 'open',
+			reason: 'credentials',
+			errorMessage: expect.stringContaining('secretEncryption'),
+		})
+		expect(await system.outbox.why(queued[0]?.id ?? '')).toContain('because its credentials are missing')
+		await Promise.all([relay.stop(), system.clock.advance(1_000)])
+		await shop.start()
+		await system.clock.advance(3 * MINUTE)
+		expect(shop.received).toHaveLength(2)
 	})
 })

@@ -217,3 +217,28 @@ test('trace headers of the outbox are not sent to customers, headers of the even
 	expect(sent?.get('x-region')).toBe('eu')
 	expect(sent?.get('traceparent')).toBe(null)
 })
+
+test('a header value outside Latin-1 is percent-encoded (regression: every attempt failed, and its endpoint counted as failing)', async () => {
+	await using shop = await setupWebhooks()
+	await create(shop, A)
+	await shop.webhooks.enqueue({ ...EVENT, headers: { 'x-city': '東京', 'x-region': 'Île 5%' } })
+	await shop.start()
+	await shop.system.clock.advance(1_000)
+	expect(shop.received[0]?.headers.get('x-city')).toBe('%E6%9D%B1%E4%BA%AC')
+	expect(shop.received[0]?.headers.get('x-region')).toBe('Île 5%')
+	expect(shop.events).toEqual([])
+})
+
+test('an endpoint that works again recovers once, however many deliveries are in flight (regression: each of them emitted an event)', async () => {
+	await using shop = await setupWebhooks()
+	await create(shop, A)
+	shop.respond(A, () => new Response(null, { status: shop.received.length === 1 ? 500 : 200 }))
+	await shop.webhooks.enqueue(EVENT)
+	await shop.start()
+	await shop.system.clock.advance(1_000)
+	for (let payload = 0; payload < 8; payload++) await shop.webhooks.enqueue({ ...EVENT, payload })
+	await shop.system.clock.advance(1_000)
+	expect(shop.received.length).toBeGreaterThan(5)
+	const types = shop.events.map(({ type }) => type)
+	expect(types).toEqual(['webhook_endpoint_failing', 'webhook_endpoint_recovered'])
+})

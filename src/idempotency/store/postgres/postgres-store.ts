@@ -62,12 +62,12 @@ const DELETE = `
 delete from {s}.idempotency_keys
 where id = $1::text and expires_at > {now} and ($2::boolean or state <> 'running' or lease_until <= {now}) returning 1`
 
-/** The lock ends with the statement. */
-const PURGE = `
+/** The lock ends with the statement. The time is a subquery, because a condition on an index cannot contain the clock itself. */
+export const PURGE = `
 with turn as materialized (
 	select case when $2::boolean then pg_try_advisory_xact_lock(hashtext('yaoki purge'), hashtext('{s}')) else true end as is_mine
 ), expired as (
-	select ctid from {s}.idempotency_keys where expires_at <= {now} and (select is_mine from turn)
+	select ctid from {s}.idempotency_keys where expires_at <= (select {now}) and (select is_mine from turn)
 	order by expires_at limit $1::int for update skip locked
 )
 delete from {s}.idempotency_keys where ctid = any (array (select ctid from expired)) and expires_at <= {now} returning 1`

@@ -85,7 +85,7 @@ where id = $1::uuid returning ${COLUMNS}`
 
 const RECORD_SUCCESS = `
 update {s}.webhook_endpoints set failing_since = null, failures = 0, version = version + 1
-where id = $1::uuid and (failing_since is not null or failures > 0)`
+where id = $1::uuid and (failing_since is not null or failures > 0) returning 1 as changed`
 
 const IS_FAILING = 'disabled_reason is null and failing_since is not null'
 
@@ -222,7 +222,7 @@ export const endpointOperations = (
 		return row && toEndpoint(row)
 	},
 	async recordSuccess(id) {
-		if (isUuid(id)) await executor.bounded.run(RECORD_SUCCESS, [id])
+		return isUuid(id) && (await executor.bounded.run(RECORD_SUCCESS, [id])).length > 0
 	},
 	async stats() {
 		const [row] = await executor.run<StatsRow>(STATS)

@@ -33,10 +33,12 @@ type Bound = Pick<EndpointStore, keyof typeof READS | keyof typeof WRITES>
 /** Runs `work` on the user's connection, and explains its errors. */
 type OnUserConnection = <T>(tx: Queryable, action: string, work: (tx: SqliteClient) => T) => T
 
+/** `userNow`: the time of a row that the user's connection writes. */
 export function endpointStore(
 	connection: SqliteConnection,
 	executor: SqliteExecutor,
 	onUserConnection: OnUserConnection,
+	userNow: () => number,
 ): EndpointStore {
 	const operations = { ...endpointOperations(connection), ...eventOperations(connection) }
 	const bound = executor.bind<Bound>(operations, READS, WRITES)
@@ -46,7 +48,7 @@ export function endpointStore(
 		/** Most successes follow a success, so that nothing is written. */
 		async recordSuccess(id) {
 			const endpoint = await bound.find(id)
-			if (endpoint && hasFailures(endpoint)) await bound.recordSuccess(id)
+			return endpoint !== undefined && hasFailures(endpoint) && bound.recordSuccess(id)
 		},
 		matching: (tenant, topics, tx) =>
 			tx === undefined
@@ -58,7 +60,7 @@ export function endpointStore(
 			tx === undefined
 				? executor.run('write', STORE, () => insertEventBy(run, event, connection.now()))
 				: onUserConnection(tx, `${STORE} in your transaction`, (user) =>
-						insertEventBy(runOn(user), event, connection.now()),
+						insertEventBy(runOn(user), event, userNow()),
 					),
 	}
 }

@@ -159,10 +159,20 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			throw new OutboxStoreError(action, error, userBusyHint(error))
 		}
 	}
+	/** The estimated time may be earlier than that of the database: what is written would expire early. */
+	const userNow = (): number => {
+		if (testClock || !connection.isOpen) return connection.now()
+		try {
+			return clock.readNow(connection)
+		} catch {
+			// A lock on the store's own connection is no reason to reject the rows.
+			return connection.now()
+		}
+	}
 	const insertSync: SyncEnqueueStore['insertSync'] = (rows, given, options) =>
 		onUserConnection(given, 'enqueue in your transaction', (tx) => {
 			const isShared = shared.isShared(tx)
-			const inserted = insertInto(tx, rows, connection.now(), options)
+			const inserted = insertInto(tx, rows, userNow(), options)
 			const last = rows.findLast(({ id }) => !inserted.duplicates.has(id))
 			if (last && inserted.isInTransaction) shared.record(tx, [last.id])
 			return isShared ? { ...inserted, isShared } : inserted
@@ -189,7 +199,7 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 		kind: 'sqlite',
 		migrations: MIGRATIONS,
 		accepts: isSqliteClient,
-		endpoints: endpointStore(connection, executor, onUserConnection),
+		endpoints: endpointStore(connection, executor, onUserConnection, userNow),
 		get database() {
 			if (open)
 				throw new OutboxStoreError(

@@ -277,7 +277,7 @@ export const endpointFailures: Cases = {
 		const second = required(await e.store.recordFailure(id), 'the endpoint')
 		assert.deepEqual(second, { ...first, failures: 2 })
 		assert.deepEqual(await e.find(id), second)
-		await e.store.recordSuccess(id)
+		assert.equal(await e.store.recordSuccess(id), true)
 		await e.expectEndpoint(id, { failures: 0, failingSince: null })
 		await e.t.advance(HOUR)
 		const third = required(await e.store.recordFailure(id), 'the endpoint')
@@ -296,6 +296,13 @@ export const endpointFailures: Cases = {
 		assert.equal(new Set(rows.map((row) => row?.failingSince)).size, 1)
 	},
 
+	'of concurrent successes one is the end of the failures': async (e) => {
+		const { id } = await e.insert()
+		await e.store.recordFailure(id)
+		const ends = await e.t.concurrently(10, (store) => endpointsOf(store).recordSuccess(id))
+		assert.equal(ends.filter((isEnd) => isEnd).length, 1)
+	},
+
 	'a counted failure does not change the version; a success after it does': async (e) => {
 		const { id, version } = await e.insert()
 		const failing = required(await e.store.recordFailure(id), 'the endpoint')
@@ -309,7 +316,7 @@ export const endpointFailures: Cases = {
 
 	'a success without failures changes nothing': async (e) => {
 		const before = await e.insert()
-		await e.store.recordSuccess(before.id)
+		assert.equal(await e.store.recordSuccess(before.id), false)
 		assert.deepEqual(await e.find(before.id), before)
 	},
 

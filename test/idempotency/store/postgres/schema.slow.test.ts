@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { fetchIdempotency, idempotency } from '../../../../src/idempotency/index.ts'
 import { IdempotencySchemaError } from '../../../../src/idempotency/store/errors.ts'
 import { CLAIM } from '../../../../src/idempotency/store/postgres/claim.ts'
-import { postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
+import { PURGE, postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
 import { DATABASE_NOW } from '../../../../src/sql/postgres-executor.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 import { setupPostgres } from './setup.ts'
@@ -126,6 +126,17 @@ test('purge deletes expired keys in batches by the index, and leaves locked ones
 	expect(await database.store.purge(10)).toBe(2)
 	expect(await database.store.purge(10)).toBe(0)
 	expect(await database.store.find('kept')).toMatchObject({ state: 'running' })
+})
+
+test('a purge reads only expired keys (regression: it read every key in the order of the index)', async () => {
+	const { pool, schema } = database
+	await pool.query(
+		`insert into ${schema}.idempotency_keys (id, state, fingerprint, token, created_at, lease_until, expires_at)
+		select i, 'completed', 'f', 't', 0, 0, 9000000000000000 - i from generate_series(1, 5000) i`,
+	)
+	await pool.query(`vacuum analyze ${schema}.idempotency_keys`)
+	const sql = text(PURGE.replace('$1::int', '10').replace('$2::boolean', 'false'))
+	expect(await explained(sql)).toContain('Index Cond: (expires_at <= ')
 })
 
 test('concurrent purges delete each key once', async () => {

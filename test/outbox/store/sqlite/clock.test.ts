@@ -1,4 +1,5 @@
 /** The wall clock is set while messages are in flight or scheduled. */
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
@@ -7,10 +8,11 @@ import {
 	type SqliteOutboxStore,
 	sqliteOutboxStore,
 } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { required } from '../../../../src/outbox/testing/harness/assertions.ts'
 import { retry } from '../../../../src/outbox/testing/harness/settlements.ts'
 import { temporaryFile } from '../../../support/temporary-file.ts'
 import { newRow } from '../rows.ts'
-import { claimRows } from './rows.ts'
+import { claimRows, sent } from './rows.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -127,6 +129,41 @@ test('two processes that notice the same jump extend a lease once', async () => 
 	clock.jumpWallClock(2 * HOUR)
 	for (const each of [store, other, open(file, clock), store]) await claim(each, 'r2')
 	expect((await store.find(row?.id ?? ''))?.leaseUntil).toBe(clock.wallNow() + LEASE_MS)
+})
+
+describe('written in a transaction of the user, while another process has used a time an hour ahead', () => {
+	async function behind() {
+		const { clock, file, store } = await setup()
+		await store.now()
+		const ahead = virtualRuntime()
+		ahead.jumpWallClock(HOUR)
+		const other = open(file, ahead)
+		const first = newRow()
+		await other.insert([first])
+		const [row] = await claim(other, 'r1')
+		await other.settle('r1', [sent(required(row, 'the message'))], false)
+		const tx = new DatabaseSync(file)
+		onTestFinished(() => tx.close())
+		return { clock, store, other, tx }
+	}
+
+	test('a dedupe key holds for its whole time (regression: it expired early, and a second message was written)', async () => {
+		const { store, other, tx } = await behind()
+		const options = { dedupeForMs: 30 * MINUTE }
+		store.insertSync([newRow({ dedupeKey: 'k' })], tx, options)
+		const [row] = await claim(other, 'r1')
+		await other.settle('r1', [sent(required(row, 'the message'))], false)
+		const again = newRow({ dedupeKey: 'k' })
+		expect((await other.insert([again], undefined, options)).duplicates.has(again.id)).toBe(true)
+	})
+
+	test('an event of webhooks is kept for its whole time (regression: it was deleted early)', async () => {
+		const { store, other, tx } = await behind()
+		const event = { tenant: '', topic: 'a', key: null, payload: '{}', headers: null }
+		const { id } = newRow()
+		await store.endpoints?.insertEvent({ ...event, id, keepForMs: 30 * MINUTE }, tx)
+		expect(await other.endpoints?.dropEvents(10)).toBe(0)
+	})
 })
 
 test('after hours without a running process, leases have ended', async () => {
