@@ -72,7 +72,7 @@ export const yaoki: Program = {
 		entry('webhooks create', 'create an endpoint, which gets events from now on', webhookChanges, 'create'),
 		entry('webhooks update', 'change URL, topics or description', webhookChanges, 'update'),
 		entry('webhooks rotate', 'replace the secret; both sign for a time', webhookChanges, 'rotate'),
-		entry('webhooks disable', 'stop to send to an endpoint', webhookChanges, 'disable'),
+		entry('webhooks disable', 'stop sending to an endpoint', webhookChanges, 'disable'),
 		entry('webhooks enable', 'send to an endpoint again', webhookChanges, 'enable'),
 		entry('webhooks delete', 'delete an endpoint', webhookChanges, 'deleteEndpoint'),
 		entry('webhooks test', 'send a test message to an endpoint', webhookDeliveries, 'test'),

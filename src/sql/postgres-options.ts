@@ -17,16 +17,18 @@ export const POSTGRES_CLIENT_OPTIONS: OptionSchema = {
 	clockOffsetMs: 'any',
 }
 
-/** Rejects a pool in the place of the options. */
+/** Rejects a pool or a URL in the place of the options. */
 export function checkIsNotPool(given: unknown): void {
-	if (isPostgresClient(given)) invalidOption('options', 'a pool', 'an object such as { client: pool }')
+	const isPool = isPostgresClient(given)
+	if (isPool || typeof given === 'string')
+		invalidOption('options', isPool ? 'a pool' : given, 'an object such as { client: pool }')
 }
 
 /** Checks values whose names and types have been checked. */
 export function readPostgresSettings(options: PostgresClientOptions): PostgresSettings {
 	const { client, schema, prepare = true, clockOffsetMs = 0 } = options
 	if (!isPostgresClient(client))
-		invalidOption('client', client, 'a Pool of pg (not a Client) or a PGlite database')
+		invalidOption('client', client, 'a Pool of pg (not a Client, not an ORM) or a PGlite database')
 	if (typeof prepare !== 'boolean') invalidOption('prepare', prepare, 'a boolean')
 	if (typeof clockOffsetMs !== 'function' && !Number.isSafeInteger(clockOffsetMs))
 		invalidOption('clockOffsetMs', clockOffsetMs, 'an integer')

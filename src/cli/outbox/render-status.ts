@@ -1,10 +1,12 @@
 /** The tables of `yaoki outbox status`. Empty tables are left out. */
+import { isPattern, servesBy } from '../../outbox/destinations/destination-pattern.ts'
 import type { DestinationStats, OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
 import type { EndpointCounts } from '../../outbox/store/endpoint-store.ts'
 import type { CappedCount } from '../../outbox/store/store-stats.ts'
 import { formatDuration, formatNumber, formatPercent } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatTable } from '../../text/table.ts'
+import { isEndpoint } from '../../webhooks/endpoint-names.ts'
 import type { CommandIo } from '../io.ts'
 import { pausedDestinations, pauseReason } from './health/relay-checks.ts'
 import { relativeTo } from './parse-time.ts'
@@ -92,9 +94,17 @@ const blockedRows = ({ destinations }: OutboxStats): Rows => {
 	])
 }
 
+/** Leaves out endpoints of webhooks that a pattern of the same relay serves: there may be thousands. */
+const served = (destinations: readonly string[]): readonly string[] => {
+	const patterns = destinations.filter(isPattern)
+	const isShown = (one: string) =>
+		isPattern(one) || !isEndpoint(one) || !patterns.some((pattern) => servesBy(pattern, one))
+	return destinations.filter(isShown)
+}
+
 const endedRows = ({ endedRelays, now }: OutboxStats): Rows =>
 	endedRelays.map(({ host, pid, destinations, seenAt }) => [
-		`${host}:${pid} (${destinations.join(', ')})`,
+		`${host}:${pid} (${served(destinations).join(', ')})`,
 		relativeTo(now.getTime(), seenAt),
 	])
 
@@ -113,7 +123,7 @@ function forecastRows({ forecast }: OutboxStats): Rows {
 
 const relayRows = ({ relays, now }: OutboxStats): Rows =>
 	relays.map(({ host, pid, destinations, inFlight, sent, failed, dead, throughput, seenAt }) => [
-		`${host}:${pid} (${destinations.join(', ')})`,
+		`${host}:${pid} (${served(destinations).join(', ')})`,
 		...[inFlight, sent, failed, dead].map((count) => formatNumber(count)),
 		formatNumber(throughput, 1),
 		relativeTo(now.getTime(), seenAt),

@@ -252,11 +252,7 @@ export const enable: Command = defineCommand({
 			const before = await requireEndpoint(open, id)
 			const endpoint = await open.endpoints.enable(before.id, operatorOf(args))
 			io.result(endpoint, describeEnabled(before))
-			const { disabledAt } = before
-			if (disabledAt)
-				io.note(
-					`Messages that became dead letters meanwhile: yaoki webhooks resend ${endpoint.id} --since ${disabledAt.toISOString()}${open.target.flags}`,
-				)
+			for (const line of describeMissed(before, open.target.flags)) io.note(line)
 		}),
 })
 
@@ -264,6 +260,17 @@ const describeEnabled = (before: WebhookEndpoint): string =>
 	before.isEnabled
 		? `Endpoint ${before.id} was enabled already.`
 		: `Enabled endpoint ${before.id}. Its queued messages are sent.`
+
+/** Its messages may have become dead letters before it was disabled, from its first failure on. */
+function describeMissed({ id, disabledAt, failingSince }: WebhookEndpoint, flags: string): readonly string[] {
+	if (!disabledAt) return []
+	const command = (name: string, since: Date) =>
+		`yaoki webhooks ${name} ${id} --since ${since.toISOString()}${flags}`
+	return [
+		`Messages that became dead letters: ${command('resend', failingSince ?? disabledAt)}`,
+		`Events while it was disabled, if the program keeps them: ${command('replay', disabledAt)}`,
+	]
+}
 
 export const deleteEndpoint: Command = defineCommand({
 	examples: [

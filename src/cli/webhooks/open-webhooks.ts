@@ -6,6 +6,7 @@ import type { EndpointStore } from '../../outbox/store/endpoint-store.ts'
 import type { WebhookEndpoint } from '../../outbox/webhooks/endpoint.ts'
 import type { WebhookEndpoints } from '../../outbox/webhooks/endpoints.ts'
 import type { WebhookUrlOptions } from '../../outbox/webhooks/transport/check-url.ts'
+import { WebhookUrlError } from '../../outbox/webhooks/transport/webhook-url-error.ts'
 import { endpointIdOf, isEndpoint } from '../../webhooks/endpoint-names.ts'
 import type { CommandResult } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
@@ -94,10 +95,7 @@ function toFlagError(error: unknown, flags: string): unknown {
 	if (!(error instanceof YaokiError)) return error
 	switch (error.code) {
 		case 'YAOKI_WEBHOOK_URL':
-			return new CliError('usage', error.message, {
-				hint: 'To permit it, add --allow, --allow-http or --port, and the same options to ssrfProtection of the program that sends.',
-				cause: error,
-			})
+			return new CliError('usage', error.message, { hint: urlHint(error), cause: error })
 		case 'YAOKI_WEBHOOK_ENDPOINT':
 			return unknownEndpoint(flags)
 		case 'YAOKI_WEBHOOK_SECRET':
@@ -105,6 +103,22 @@ function toFlagError(error: unknown, flags: string): unknown {
 		default:
 			return error
 	}
+}
+
+/** What permits a URL, by what is wrong with it. No option permits a text that is no URL, or credentials in it. */
+const PERMITTED_BY: Readonly<Record<string, readonly [flag: string, option: string]>> = {
+	scheme: ['--allow-http', 'allowHttp'],
+	port: ['--port', 'ports'],
+	host: ['--allow', 'allow'],
+	address: ['--allow', 'allow'],
+}
+
+function urlHint(error: YaokiError): string | undefined {
+	if (!(error instanceof WebhookUrlError)) return undefined
+	const permitted = PERMITTED_BY[error.reason]
+	if (!permitted || (error.reason === 'scheme' && !error.url.startsWith('http:'))) return undefined
+	const [flagName, option] = permitted
+	return `${flagName} permits it here. The program that sends needs the same: ssrfProtection.${option} of new Webhooks.`
 }
 
 const unknownEndpoint = (flags: string): CliError =>

@@ -1,7 +1,7 @@
 /** Endpoints as text. Their URLs are without credentials and query, which may be secrets of the customer. */
 import type { WebhookEndpoint } from '../../outbox/webhooks/endpoint.ts'
 import { urlForError } from '../../outbox/webhooks/transport/check-url.ts'
-import { formatNumber } from '../../text/format.ts'
+import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatPairs } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
@@ -45,7 +45,7 @@ export function renderEndpoints(endpoints: readonly WebhookEndpoint[], { style, 
 			id,
 			describeState(endpoint),
 			failingSince
-				? `failing since ${relativeTo(now, failingSince)}, ${formatNumber(failures)} failures`
+				? `failing for ${formatDuration(now - failingSince.getTime())}, ${formatCount(failures, 'failure')}`
 				: '',
 			shownUrl(url),
 			topicsOf(endpoint),

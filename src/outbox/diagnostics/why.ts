@@ -25,6 +25,8 @@ const STUCK_AFTER_MS = 5_000
 /** How many dead letters of a key are read to find the first. */
 const SAME_KEY_LIMIT = 10
 const MAX_ERROR_LENGTH = 200
+/** How many attempts of a message are read to find out that it was sent. */
+const ATTEMPT_LIMIT = 100
 
 interface Situation {
 	readonly now: number
@@ -39,8 +41,7 @@ interface Situation {
 /** `shown` is the store with redacted messages. */
 export async function explainMessage(store: OutboxStore, shown: ShownStore, id: string): Promise<string> {
 	const message = isMessageId(id) ? await shown.find(id.toLowerCase()) : undefined
-	if (!message)
-		return `Message ${id} not found: it was sent and no history is kept, it was discarded, or its transaction was not committed.`
+	if (!message) return explainMissing(store, shown, id)
 	if (message.status === 'sent') {
 		const { endedAt, attempts } = message
 		const ago = endedAt === null ? '' : ` ${formatDuration((await store.now()) - endedAt)} ago`
@@ -51,6 +52,17 @@ export async function explainMessage(store: OutboxStore, shown: ShownStore, id: 
 	if (message.lockedBy !== null) return explainClaimed(message, message.lockedBy, situation)
 	const reason = explainObstacle(message, situation) ?? (await explainPredecessor(shown, message, situation))
 	return reason ?? explainDue(message, situation)
+}
+
+/** The attempt log outlives a message that was sent. */
+async function explainMissing(store: OutboxStore, shown: ShownStore, id: string): Promise<string> {
+	const attempts = isMessageId(id) ? await shown.attempts(id.toLowerCase(), ATTEMPT_LIMIT, undefined) : []
+	const sent = attempts.findLast(({ outcome }) => outcome === 'sent')
+	if (sent) {
+		const agoMs = (await store.now()) - sent.startedAt - sent.durationMs
+		return `Sent ${formatDuration(Math.max(0, agoMs))} ago on attempt ${sent.attempt}. The message is not in the history.`
+	}
+	return `Message ${id} not found: it was sent and no history is kept, it was discarded, or its transaction was not committed.`
 }
 
 async function readSituation(store: OutboxStore, destination: string): Promise<Situation> {

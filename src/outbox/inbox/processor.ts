@@ -104,8 +104,8 @@ export class Processor {
 	#begin(messageId: unknown, options: unknown, fn: unknown): Delivery {
 		const { store, name, retentionMs, onConflict, runtime } = this.#settings
 		const id = checkMessageId(messageId)
-		if (typeof fn !== 'function') invalidArgument('fn', fn, 'a function')
 		const tx = checkTransaction(store, options)
+		if (typeof fn !== 'function') invalidArgument('fn', fn, 'a function')
 		const token = Math.floor(runtime.random() * 2 ** 53)
 		return {
 			tx,

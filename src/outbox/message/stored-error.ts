@@ -7,7 +7,8 @@
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { quoteBody } from '../../core/errors/errors.ts'
-import { reduceUrls } from '../../core/events/error-facts.ts'
+import { errorFacts, reduceUrls } from '../../core/events/error-facts.ts'
+import type { ErrorFacts } from '../../core/events/events.ts'
 import type { StoredError } from './message.ts'
 
 const MAX_MESSAGE = 500
@@ -41,6 +42,12 @@ export function toStoredError(error: unknown): StoredError {
 export const messageForEvents = (error: unknown): string =>
 	truncate(reduceUrls(errorMessage(error, httpStatus(error))), MAX_MESSAGE)
 
+/** Returns the facts of an error for events, without the response body: see {@link messageForEvents}. */
+export const factsForEvents = (error: unknown): ErrorFacts => ({
+	...errorFacts(error),
+	errorMessage: messageForEvents(error),
+})
+
 export function errorName(error: unknown): string {
 	const name = isObject(error) ? firstLine(safeGet(error, 'name')) : ''
 	return name === '' ? (error === null ? 'null' : typeof error) : truncate(name, MAX_TYPE)
@@ -49,16 +56,27 @@ export function errorName(error: unknown): string {
 function errorMessage(error: unknown, status: number | undefined): string {
 	if (error === undefined || error === null) return `${error} was thrown`
 	if (!isObject(error)) return firstLine(String(error))
-	const message = firstLine(safeGet(error, 'message'))
-	// An HttpError quotes its body, which is not part of the fingerprint.
-	const quoted = quoteBody(safeGet(error, 'body'))
-	const own = quoted && message.endsWith(quoted) ? message.slice(0, -quoted.length) : message
+	const own = ownMessage(error)
 	// "fetch failed" says nothing: the reason is in the cause, and an AggregateError may have no message.
 	const cause = safeGet(error, 'cause') ?? safeGet(safeGet(error, 'errors'), '0')
-	const inner = errorCode(cause) || firstLine(typeof cause === 'string' ? cause : safeGet(cause, 'message'))
+	const inner = causeText(cause)
 	const text = [own, own.includes(inner) ? '' : inner].filter((part) => part !== '').join(': ')
 	if (status === undefined || text.includes(`${status}`)) return text || errorCode(error)
 	return text === '' ? `HTTP ${status}` : `HTTP ${status}: ${text}`
+}
+
+/** Returns the code of a cause if it says more than the message, as ECONNREFUSED does, and YAOKI_HTTP does not. */
+function causeText(cause: unknown): string {
+	if (typeof cause === 'string') return firstLine(cause)
+	const code = errorCode(cause)
+	return code.startsWith('YAOKI') ? ownMessage(cause) || code : code || ownMessage(cause)
+}
+
+/** Returns the message without the body that an HttpError quotes: the body is not part of the fingerprint. */
+function ownMessage(error: unknown): string {
+	const message = firstLine(safeGet(error, 'message'))
+	const quoted = quoteBody(safeGet(error, 'body'))
+	return quoted && message.endsWith(quoted) ? message.slice(0, -quoted.length) : message
 }
 
 /** Returns the HTTP status, which is part of the fingerprint: a 404 and a 503 are different failures. */

@@ -2,6 +2,7 @@
  * Writes the records of an attempt log. A record is written with the settlement of its message, so it costs no
  * transaction of its own; a lost lease has no settlement, and its record is written separately.
  */
+import { isDestinationDisabled } from '../destinations/destination.ts'
 import type { AttemptOutcome, NewAttempt, Settlement } from '../store/rows.ts'
 import type { Delivery } from './delivery.ts'
 import { nextTick } from './event-loop-yield.ts'
@@ -11,9 +12,16 @@ import type { RelayContext } from './relay-context.ts'
 /** Returns the settlement with the record of its attempt, if the destination has a log and the handler was called. */
 export function withAttempt(settlement: Settlement, delivery: Delivery, context: RelayContext): Settlement {
 	const { log } = delivery
-	if (log === undefined) return settlement
+	if (log === undefined || isNothingSent(delivery)) return settlement
 	return { ...settlement, log: log.toAttempt(delivery, outcomeOf(settlement, delivery), context) }
 }
+
+/**
+ * True if the handler found its destination disabled, and sent nothing. A probe asks again for as long as messages are
+ * queued, which may be weeks, and its records would hide those of the requests.
+ */
+const isNothingSent = ({ error, log }: Delivery): boolean =>
+	isDestinationDisabled(error) && log?.recorder.statusCode === undefined
 
 function outcomeOf({ type }: Settlement, delivery: Delivery): AttemptOutcome {
 	if (type === 'release') return delivery.releaseReason === 'in-progress' ? 'in-progress' : 'paused'

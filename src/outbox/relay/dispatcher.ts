@@ -3,14 +3,13 @@
  * time: the next free slot goes to the destination that has waited longest, whatever the length of its queue.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
-import { errorFacts } from '../../core/events/error-facts.ts'
 import { addRetryAfterJitter } from '../../core/retry/decision.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
 import type { BatchSettings } from '../destinations/batch-destination.ts'
 import type { BatchFates } from '../destinations/batch-report.ts'
 import { isOutboxInProgress } from '../destinations/destination.ts'
 import type { DeadLetterCause, Message } from '../message/message.ts'
-import { toStoredError } from '../message/stored-error.ts'
+import { factsForEvents, toStoredError } from '../message/stored-error.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
 import { AttemptLog } from './attempt-log.ts'
@@ -435,8 +434,8 @@ export class Dispatcher {
 		const { change, deadLetters } = decision
 		if (!change) return true
 		settler.releaseQueued(state, 'paused')
-		const opening = deadLetters.length > 0 ? { ...errorFacts(error), deadLetters } : errorFacts(error)
-		breaker.apply(state, change, opening)
+		const facts = factsForEvents(error)
+		breaker.apply(state, change, deadLetters.length > 0 ? { ...facts, deadLetters } : facts)
 		return true
 	}
 

@@ -3,12 +3,11 @@
  * relay writes immediately and a busy one in thousands. Results are counted and emitted once they are written.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
-import { errorFacts } from '../../core/events/error-facts.ts'
 import type { ErrorFacts } from '../../core/events/events.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { ReleaseReason } from '../events/relay-events.ts'
 import type { StoredError } from '../message/message.ts'
-import { messageForEvents } from '../message/stored-error.ts'
+import { factsForEvents } from '../message/stored-error.ts'
 import type { Settlement } from '../store/rows.ts'
 import { withAttempt } from './attempt-records.ts'
 import { claimRef, type Delivery } from './delivery.ts'
@@ -221,7 +220,6 @@ export class Settler {
 
 /** Returns the facts of the error with the stored type, and its message without the response body. */
 const failureFacts = ({ error }: Delivery, { type }: StoredError): ErrorFacts => ({
-	...errorFacts(error),
+	...factsForEvents(error),
 	errorType: type,
-	errorMessage: messageForEvents(error),
 })

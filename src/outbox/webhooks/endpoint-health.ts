@@ -3,9 +3,8 @@
  * `disableAfterMs`. The messages of a disabled endpoint stay queued. All times are those of the database, so that
  * a relay whose clock is wrong disables nothing.
  */
-import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
-import { messageForEvents } from '../message/stored-error.ts'
+import { factsForEvents } from '../message/stored-error.ts'
 import type { EndpointDisabledReason, EndpointRow, EndpointStore } from '../store/endpoint-store.ts'
 import type { OutboxStore } from '../store/store.ts'
 import type { EndpointCache } from './endpoint-cache.ts'
@@ -58,8 +57,7 @@ export class EndpointHealth {
 			const { tenant } = row
 			const subject = { endpointId: id, tenant: tenant || undefined }
 			// Without the body of the response, as in events of a relay: a receiver may repeat the payload in it.
-			const facts = { ...errorFacts(error), errorMessage: messageForEvents(error) }
-			emitter.emit({ type: 'webhook_endpoint_failing', ...subject, ...facts })
+			emitter.emit({ type: 'webhook_endpoint_failing', ...subject, ...factsForEvents(error) })
 		}
 		if (row.failures < MIN_FAILURES || settings.disableAfterMs === Infinity) return
 		if ((await store.now()) - row.failingSince >= settings.disableAfterMs) await this.disable(row, 'failing')

@@ -102,7 +102,9 @@ test('why shows the attempts of a sent message that is no longer stored', async 
 	expect(await env.outbox.find(id)).toBeUndefined()
 	const { code, stdout } = await env.cli(`why ${id.toUpperCase()}`)
 	expect(code).toBe(0)
-	expect(stdout).toMatch(/it was sent and no history is kept.*\n\nattempt .*\n1 .* sent +204\n$/s)
+	expect(stdout).toMatch(
+		/^Sent .* ago on attempt 1\. The message is not in the history\.\n\nattempt .*\n1 .* sent +204\n$/s,
+	)
 })
 
 test('why without a log prints only the reason, and exits with 3 for an unknown id', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { postgresOutboxStore } from 'yaoki/outbox'
 import { createWebhookSecret } from 'yaoki/webhooks'
@@ -60,18 +61,20 @@ describe('create', () => {
 	})
 
 	test.each([
-		['http://a.example.com/hooks', 'the scheme https:'],
-		['https://a.example.com:8443/hooks', 'the port 443'],
-		['https://10.1.2.3/hooks', 'a public address'],
+		['http://a.example.com/hooks', 'the scheme https:', '--allow-http permits', 'ssrfProtection.allowHttp'],
+		['ftp://a.example.com/hooks', 'the scheme https:'],
+		['https://a.example.com:8443/hooks', 'the port 443', '--port permits', 'ssrfProtection.ports'],
+		['https://10.1.2.3/hooks', 'a public address', '--allow permits', 'ssrfProtection.allow'],
 		['https://ada:hunter2@a.example.com/hooks', 'no user name and no password'],
-		['https://localhost/hooks?token=hunter2', 'the name of a public host'],
+		['https://localhost/hooks?token=hunter2', 'the name of a public host', '--allow permits'],
 		['hooks', 'an absolute URL'],
-	])('rejects %s as the program does, without what may be secret', async (url, message) => {
+	])('rejects %s as the program does, without what may be secret', async (url, message, ...hints) => {
 		const shop = await setup()
 		const file = join(shop.folder, 'new.secret')
 		const result = await shop.yaoki('create', url, '-t', '*', '--secret-file', file)
 		expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
-		expect(result.stderr).toContain('--allow')
+		for (const hint of hints) expect(result.stderr).toContain(hint)
+		if (hints.length === 0) expect(result.stderr).not.toMatch(/--allow|--port|ssrfProtection/)
 		expect(result.stdout + result.stderr).not.toContain('hunter2')
 		expect(existsSync(file)).toBe(false)
 	})
@@ -196,7 +199,7 @@ describe('list', () => {
 		await shop.outbox.store.endpoints?.recordFailure(id)
 		const { stdout } = await shop.yaoki('list')
 		const [line, second] = stdout.split('\n')
-		expect(line).toMatch(new RegExp(`^${id}  failing +failing since .*, 1 failures? +${URL_A}`))
+		expect(line).toMatch(new RegExp(`^${id}  failing +failing for [^,]*, 1 failure +${URL_A}`))
 		expect(line).toContain('a, b, c and 2 more')
 		expect(second).toContain('disabled by an operator')
 		expect(stdout).not.toContain('hunter2')
@@ -264,9 +267,31 @@ describe('disable and enable', () => {
 		const enabled = await shop.yaoki('enable', id)
 		expect(enabled.stdout).toContain('Its queued messages are sent')
 		expect(enabled.stderr).toContain(`yaoki webhooks resend ${id} --since 20`)
-		expect((await shop.yaoki('enable', id)).stdout).toContain('was enabled already')
+		expect(enabled.stderr).toContain(`yaoki webhooks replay ${id} --since 20`)
+		expect(await shop.yaoki('enable', id)).toMatchObject({
+			stdout: expect.stringContaining('was enabled already'),
+			stderr: '',
+		})
 		const audit = await shop.cli('outbox', 'audit', '--action', 'disable-endpoint', '--json')
 		expect(JSON.parse(audit.stdout).at(-1)).toMatchObject({ by: 'ada', reason: 'left' })
+	})
+})
+
+test('enable says how to resend what became a dead letter before the endpoint was disabled', async () => {
+	const shop = await setup()
+	const id = await shop.create()
+	await shop.outbox.store.endpoints?.recordFailure(id)
+	await shop.webhooks.enqueue({ topic: 'order.placed', payload: 1 }, { withoutTransaction: true })
+	await killMessages(shop.outbox.store, `webhook:${id}`, new Error('500'))
+	const letters = await shop.outbox.list({ status: 'dead' })
+	const diedAt = letters[0]?.endedAt?.getTime() ?? Number.NaN
+	// The database's clock has to show a later time than that of the dead letter.
+	while ((await shop.outbox.store.now()) <= diedAt) await setImmediate()
+	await shop.webhooks.endpoints.disable(id)
+	const { stderr } = await shop.yaoki('enable', id)
+	const [, ...args] = /yaoki webhooks (resend) \S+ --since (\S+)/.exec(stderr) ?? []
+	expect(await shop.yaoki('resend', id, '--since', args[1] ?? '')).toMatchObject({
+		stdout: '1 message queued again.\n',
 	})
 })
 

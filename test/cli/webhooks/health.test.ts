@@ -110,6 +110,19 @@ test('status counts endpoints by state', async () => {
 	expect(endpoints).toMatchObject({ enabled: 2, failing: 1, disabled: { operator: 1, failing: 0, gone: 0 } })
 })
 
+test('status shows the pattern of a relay, and not each endpoint that it serves', async () => {
+	const shop = await setup()
+	const id = await shop.create()
+	await beat(shop.outbox.store, { destinations: ['billing', `webhook:${id}`, 'webhook:*'] })
+	await beat(shop.outbox.store, { id: 'other', pid: 2, destinations: [`webhook:${id}`] })
+	// A long name is wrapped.
+	const unwrapped = (await shop.cli('outbox', 'status')).stdout.replaceAll(/\s/g, '')
+	expect(unwrapped).toContain('(billing,webhook:*)')
+	expect(unwrapped).toContain(`(webhook:${id})`)
+	const { relays } = JSON.parse((await shop.cli('outbox', 'status', '--json')).stdout)
+	expect(relays[0].destinations).toContain(`webhook:${id}`)
+})
+
 test('a retry of messages to a disabled endpoint says how to enable it', async () => {
 	const shop = await setup()
 	const id = await shop.create()

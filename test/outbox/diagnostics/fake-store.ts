@@ -1,6 +1,7 @@
 /** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
 import { cappedCount, NOTHING_BLOCKED } from '../../../src/outbox/store/counting.ts'
 import type {
+	AttemptRow,
 	DestinationCircuit,
 	OperatorNote,
 	RelayRow,
@@ -107,6 +108,7 @@ export class FakeStore implements OutboxStore {
 	rows = new Map<string, StoredMessage>()
 	relayRows: readonly RelayRow[] = [relay()]
 	circuitRows: readonly DestinationCircuit[] = []
+	attemptRows: AttemptRow[] = []
 	discarded: { readonly ids: readonly string[]; readonly keepHistory: boolean }[] = []
 	edits: (MessageEdit | undefined)[] = []
 	operators: OperatorNote[] = []
@@ -234,8 +236,8 @@ export class FakeStore implements OutboxStore {
 		return this.resend()
 	}
 
-	async attempts(): Promise<readonly []> {
-		return []
+	async attempts(): Promise<readonly AttemptRow[]> {
+		return this.attemptRows
 	}
 
 	/** The first blocking dead letter before it, or the first of its key in the queue. */

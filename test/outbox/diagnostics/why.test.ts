@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { explainMessage } from '../../../src/outbox/diagnostics/why.ts'
-import type { DestinationCircuit, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
+import type {
+	AttemptRow,
+	DestinationCircuit,
+	RelayRow,
+	StoredMessage,
+} from '../../../src/outbox/store/rows.ts'
 import { circuit, FakeStore, idOf, letter, message, NOW, relay } from './fake-store.ts'
 
 const ERROR = { type: 'HttpError', message: 'HTTP 503', fingerprint: 'aaaaaaaaaaaa' }
@@ -275,6 +280,29 @@ describe('explainMessage', () => {
 		store.countDead = async () => ({ count: 0, isCapped: false })
 		expect(await explainMessage(store, store, idOf(50))).toBe(
 			'Discarded 12 s ago as a dead letter; it will not be sent (last error: HttpError: HTTP 503).',
+		)
+	})
+
+	it('says of a message that is only in the attempt log that it was sent', async () => {
+		const store = new FakeStore()
+		const attempt = (number: number, outcome: AttemptRow['outcome']): AttemptRow => ({
+			messageId: idOf(50),
+			destination: 'billing',
+			relay: 'relay-1',
+			attempt: number,
+			outcome,
+			startedAt: NOW - 20_000 + number * 2_000,
+			durationMs: 1_000,
+			statusCode: null,
+			errorType: null,
+			errorMessage: null,
+			response: null,
+		})
+		store.attemptRows = [attempt(1, 'retry'), attempt(2, 'retry')]
+		expect(await explainMessage(store, store, idOf(50))).toContain('not found')
+		store.attemptRows.push(attempt(3, 'sent'), attempt(1, 'stopped'))
+		expect(await explainMessage(store, store, idOf(50))).toBe(
+			'Sent 13 s ago on attempt 3. The message is not in the history.',
 		)
 	})
 

@@ -155,6 +155,7 @@ export function inboxSuite(open: OpenDatabase): void {
 		await expect(call('a', {})).rejects.toMatchObject({ reason: 'outside-transaction' })
 		await expect(call('a', { tx: database.otherTx })).rejects.toMatchObject({ reason: 'wrong-database' })
 		await expect(call('a', { tx: 5 })).rejects.toMatchObject({ reason: 'wrong-database' })
+		await expect(call('a', run, undefined)).rejects.toMatchObject({ optionPath: 'options' })
 		await expect(call('a', tx)).rejects.toMatchObject({ optionPath: 'options' })
 		await expect(call('a', { tx, txn: 1 })).rejects.toMatchObject({ suggestion: 'tx' })
 		await expect(call('a', { tx }, 5)).rejects.toMatchObject({ argument: 'fn' })

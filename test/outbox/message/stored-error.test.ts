@@ -68,6 +68,12 @@ describe('toStoredError', () => {
 		)
 	})
 
+	it('includes the message of a cause of this package, without its body', () => {
+		const cause = new HttpError(410, 'the body')
+		const { message } = toStoredError(new Error('the endpoint is disabled', { cause }))
+		expect(message).toBe('the endpoint is disabled: HTTP 410')
+	})
+
 	it('skips empty lines', () => {
 		expect(toStoredError(new Error('\n \0\n  Invalid call:\nmore')).message).toBe('Invalid call:')
 	})

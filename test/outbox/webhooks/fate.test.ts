@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { RelayEvent } from 'yaoki/outbox'
 import { A, B, setupWebhooks, type WebhookSystem } from './setup.ts'
 
 const EVENT = { topic: 'order.placed', payload: 1 }
@@ -84,6 +85,27 @@ test('410 disables the endpoint, and its messages stay queued without using atte
 	await system.clock.advance(60_000)
 	expect(await system.outbox.list()).toEqual([])
 	expect(shop.received).toHaveLength(11)
+})
+
+test('probes of a disabled endpoint leave no records: the log keeps the request that returned 410', async () => {
+	await using shop = await setupWebhooks()
+	const { webhooks, system } = shop
+	await create(shop, A)
+	shop.respond(A, () => new Response('the body of A', { status: 410 }))
+	const { messages } = await webhooks.enqueue(EVENT)
+	const relay = await shop.start()
+	const opened: RelayEvent[] = []
+	relay.subscribe((event) => {
+		if (event.type === 'relay_state_change' && event.to === 'open') opened.push(event)
+	})
+	await system.clock.advance(60 * MINUTE)
+	const attempts = await system.outbox.attempts(messages[0]?.id ?? '')
+	expect(attempts).toMatchObject([{ outcome: 'paused', statusCode: 410, response: 'the body of A' }])
+	// Events and errors are logged, so they have the status and not the body.
+	expect(attempts[0]?.errorMessage).toMatch(/stay queued: HTTP 410$/)
+	expect(opened.length).toBeGreaterThan(2)
+	expect(opened[0]).toMatchObject({ errorMessage: attempts[0]?.errorMessage })
+	expect(JSON.stringify(opened)).not.toContain('the body of A')
 })
 
 /** Quick, so that ten attempts take minutes. */

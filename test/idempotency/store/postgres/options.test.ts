@@ -10,7 +10,7 @@ const never = () => Promise.reject(new Error('not called'))
 const client: PgPool = { query: never, connect: never, on: () => {}, removeListener: () => {} }
 
 const invalid: readonly [what: string, options: object, message: RegExp][] = [
-	['no client', {}, /a Pool of pg \(not a Client\) or a PGlite database/],
+	['no client', {}, /a Pool of pg \(not a Client, not an ORM\) or a PGlite database/],
 	['a single Client of pg', { client: new pg.Client() }, /not a Client/],
 	['the pool itself', client, /an object such as \{ client: pool \}/],
 	['a schema with quotes', { client, schema: 'a"; drop' }, /schema.* at most 50/],

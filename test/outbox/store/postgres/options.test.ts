@@ -8,10 +8,15 @@ const never = () => Promise.reject(new Error('not called'))
 const client: PgPool = { query: never, connect: never, on: () => {}, removeListener: () => {} }
 
 const invalid: readonly [what: string, options: object, message: RegExp][] = [
-	['no client', {}, /a Pool of pg \(not a Client\) or a PGlite database/],
+	['no client', {}, /a Pool of pg \(not a Client, not an ORM\) or a PGlite database/],
 	['a single Client of pg, which runs one query at a time', { client: new pg.Client() }, /not a Client/],
 	['a native Client of pg', { client: { ...client, getTransactionStatus() {} } }, /not a Client/],
 	['the pool itself', client, /an object such as \{ client: pool \}/],
+	[
+		'a URL in the place of the options, without its password',
+		'postgres://ada:sesame7@localhost/shop' as unknown as object,
+		/^(?!.*sesame7).*an object such as \{ client: pool \}/,
+	],
 	['a client without transactions', { client: { query() {} } }, /client.* a Pool of pg/],
 	['a schema with quotes', { client, schema: 'a"; drop' }, /schema.* at most 50/],
 	['a schema in capitals', { client, schema: 'Outbox' }, /schema.* at most 50/],
