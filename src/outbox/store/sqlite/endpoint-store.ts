@@ -46,7 +46,7 @@ export function endpointStore(
 		/** Most successes follow a success, so that nothing is written. */
 		async recordSuccess(id) {
 			const endpoint = await bound.find(id)
-			if (endpoint && hasFailures(endpoint)) await bound.recordSuccess(id)
+			return endpoint && hasFailures(endpoint) ? bound.recordSuccess(id) : undefined
 		},
 		matching: (tenant, topics, tx) =>
 			tx === undefined

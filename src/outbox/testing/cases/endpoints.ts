@@ -309,8 +309,24 @@ export const endpointFailures: Cases = {
 
 	'a success without failures changes nothing': async (e) => {
 		const before = await e.insert()
-		await e.store.recordSuccess(before.id)
+		assert.equal(await e.store.recordSuccess(before.id), undefined)
 		assert.deepEqual(await e.find(before.id), before)
+	},
+
+	'a success returns the endpoint with the failures that it ends': async (e) => {
+		const { id } = await e.insert()
+		await e.store.recordFailure(id)
+		const failing = required(await e.store.recordFailure(id), 'the endpoint')
+		assert.deepEqual(await e.store.recordSuccess(id), failing)
+		assert.equal(await e.store.recordSuccess(id), undefined)
+		assert.equal(await e.store.recordSuccess(e.t.id()), undefined)
+	},
+
+	'of concurrent successes one returns the endpoint': async (e) => {
+		const { id } = await e.insert()
+		await e.store.recordFailure(id)
+		const ended = await e.t.concurrently(10, (store) => endpointsOf(store).recordSuccess(id))
+		assert.equal(ended.filter((row) => row !== undefined).length, 1)
 	},
 
 	'a disabled endpoint keeps its failures and counts no further ones; enabling forgets them': async (e) => {
