@@ -1,5 +1,7 @@
 /** The commands that send to an endpoint: `webhooks test`, `webhooks resend` and `webhooks replay`. */
 import type { WebhookEndpoint } from '../../outbox/webhooks/endpoint.ts'
+import type { ResendOptions } from '../../outbox/webhooks/endpoint-options.ts'
+import type { WebhookEndpoints } from '../../outbox/webhooks/endpoints.ts'
 import { formatCount } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
@@ -50,52 +52,57 @@ function readRange({ since, until, rate }: Arguments<typeof RANGE_OPTIONS>, io: 
 	}
 }
 
-export const resend: Command = defineCommand({
-	examples: [
-		[
-			`yaoki webhooks resend ${EXAMPLE_ENDPOINT} --since 2h --rate 10`,
-			'its dead letters, and its sent messages if history is kept',
-		],
-	],
-	options: { ...CHANGE_OPTIONS, ...RANGE_OPTIONS },
-	positionals: ENDPOINT_ID,
-	async run({ id, since, until, rate, ...args }, io) {
-		const range = readRange({ since, until, rate }, io)
-		return withWebhooks(args, io, async (open) => {
-			const endpoint = await requireEndpoint(open, id)
-			const { resent } = await open.endpoints.resend(endpoint.id, { ...range, ...operatorOf(args) })
-			const none = 'No dead letter of this endpoint matches, and no sent message that is kept in the history.'
-			io.result(
-				{ id: endpoint.id, resent },
-				resent === 0 ? none : `${formatCount(resent, 'message')} queued again.`,
-			)
-			noteDisabled(endpoint, open.target.flags, io)
-		})
-	},
+/** A command that queues messages of a time again. */
+interface RangeCommand {
+	/** The options of the example, and what it does. */
+	readonly example: readonly [options: string, does: string]
+	/** The field of the JSON output that has the number of messages. */
+	readonly counts: 'resent' | 'written'
+	queue(endpoints: WebhookEndpoints, id: string, options: ResendOptions): Promise<number>
+	/** Says how many messages were queued. */
+	report(count: number): string
+}
+
+const rangeCommand = (
+	name: string,
+	{ example: [given, does], counts, queue, report }: RangeCommand,
+): Command =>
+	defineCommand({
+		examples: [[`yaoki webhooks ${name} ${EXAMPLE_ENDPOINT} ${given}`, does]],
+		options: { ...CHANGE_OPTIONS, ...RANGE_OPTIONS },
+		positionals: ENDPOINT_ID,
+		async run({ id, since, until, rate, ...args }, io) {
+			const range = readRange({ since, until, rate }, io)
+			return withWebhooks(args, io, async (open) => {
+				const endpoint = await requireEndpoint(open, id)
+				const count = await queue(open.endpoints, endpoint.id, { ...range, ...operatorOf(args) })
+				io.result({ id: endpoint.id, [counts]: count }, report(count))
+				noteDisabled(endpoint, open.target.flags, io)
+			})
+		},
+	})
+
+export const resend: Command = rangeCommand('resend', {
+	example: ['--since 2h --rate 10', 'its dead letters, and its sent messages if history is kept'],
+	counts: 'resent',
+	queue: async (endpoints, id, options) => (await endpoints.resend(id, options)).resent,
+	report: (count) =>
+		count === 0
+			? 'No dead letter of this endpoint matches, and no sent message that is kept in the history.'
+			: `${formatCount(count, 'message')} queued again.`,
 })
 
-export const replay: Command = defineCommand({
-	examples: [
-		[
-			`yaoki webhooks replay ${EXAMPLE_ENDPOINT} --since 1d --rate 10`,
-			'events of the last day that its topics match, also from before it existed',
-		],
+export const replay: Command = rangeCommand('replay', {
+	example: [
+		'--since 1d --rate 10',
+		'events of the last day that its topics match, also from before it existed',
 	],
-	options: { ...CHANGE_OPTIONS, ...RANGE_OPTIONS },
-	positionals: ENDPOINT_ID,
-	async run({ id, since, until, rate, ...args }, io) {
-		const range = readRange({ since, until, rate }, io)
-		return withWebhooks(args, io, async (open) => {
-			const endpoint = await requireEndpoint(open, id)
-			const { written } = await open.endpoints.replay(endpoint.id, { ...range, ...operatorOf(args) })
-			const none = 'No event that is kept matches. A program keeps events with the option keepEventsForMs.'
-			io.result(
-				{ id: endpoint.id, written },
-				written === 0 ? none : `${formatCount(written, 'event')} queued for this endpoint.`,
-			)
-			noteDisabled(endpoint, open.target.flags, io)
-		})
-	},
+	counts: 'written',
+	queue: async (endpoints, id, options) => (await endpoints.replay(id, options)).written,
+	report: (count) =>
+		count === 0
+			? 'No event that is kept matches. A program keeps events with the option keepEventsForMs.'
+			: `${formatCount(count, 'event')} queued for this endpoint.`,
 })
 
 function noteDisabled({ id, isEnabled }: WebhookEndpoint, flags: string, io: CommandIo): void {
