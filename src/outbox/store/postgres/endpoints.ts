@@ -87,8 +87,8 @@ const RECORD_SUCCESS = `
 with before as materialized (
 	select * from {s}.webhook_endpoints where id = $1::uuid and (failing_since is not null or failures > 0) for update
 ), saved as (
-	update {s}.webhook_endpoints set failing_since = null, failures = 0, version = webhook_endpoints.version + 1
-	from before where webhook_endpoints.id = before.id
+	update {s}.webhook_endpoints set failing_since = null, failures = 0, version = version + 1
+	where id = $1::uuid and exists (select from before)
 )
 select ${COLUMNS} from before`
 
