@@ -302,6 +302,11 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		return this.#closed
 	}
 
+	/** @internal Makes messages due that have failed at most `maxAttempts` times, because their destination works again. */
+	retryAfterOutage(destination: string, maxAttempts: number): Promise<number> {
+		return this.#queued.retryAfterOutage(destination, maxAttempts)
+	}
+
 	/** @internal Adds a relay of this process that wants to be woken; returns a function that removes it. */
 	attach(relay: LocalRelay): () => void {
 		return this.#notifier.attach(relay)

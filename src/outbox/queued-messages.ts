@@ -45,6 +45,15 @@ export class QueuedMessages {
 		})
 	}
 
+	/**
+	 * Makes messages of a destination due that wait for a retry and have at most `maxAttempts` attempts. Ends,
+	 * although relays run concurrently, because every attempt brings a message closer to that number.
+	 */
+	async retryAfterOutage(destination: string, maxAttempts: number): Promise<number> {
+		const step: BatchStep = (batch, limit) => this.#store.retryNow(batch, limit, maxAttempts)
+		return this.#change({ destination }, 'outbox_retried', step)
+	}
+
 	async expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions): Promise<number> {
 		checkNames(options, { ...OPERATOR_SCHEMA, ...SELECTION_SCHEMA }, 'expire')
 		const operator = readOperator(options)

@@ -107,6 +107,30 @@ describe('code that runs anywhere', () => {
 		},
 	)
 
+	// Regression: telemetry loaded `node:sqlite` through the outbox, and failed on Deno and workerd.
+	test.each([
+		['import', "import { a } from '../../outbox/a.ts'"],
+		['a value beside a type', "import { type A, b } from '../../outbox/a.ts'"],
+		['export from', "export { a } from '../../outbox/a.ts'"],
+		['export *', "export * from '../../outbox/a.ts'"],
+		['import()', "const a = await import('../../outbox/a.ts')"],
+		['an import without names', "import '../../outbox/a.ts'"],
+	])('must not load the outbox in telemetry: %s', (_, text) => {
+		expect(check({ 'src/telemetry/logs/a.ts': text })).toEqual([
+			'src/telemetry/logs/a.ts:1: telemetry must import only types of outbox, which does not run anywhere (../../outbox/a.ts)',
+		])
+		expect(check({ 'src/telemetry/node/a.ts': text, 'src/cli/logs/a.ts': text })).toEqual([])
+	})
+
+	test.each([
+		"import type { A } from '../../outbox/a.ts'",
+		"import { type A, type B } from '../../outbox/a.ts'",
+		"export type { A } from '../../outbox/a.ts'",
+		"type A = import('../../outbox/a.ts').A",
+	])('may use types of the outbox in telemetry: %s', (text) => {
+		expect(check({ 'src/telemetry/logs/a.ts': text })).toEqual([])
+	})
+
 	test('must not have dependencies in core, not even for types', () => {
 		expect(check({ 'src/core/a.ts': "import type { Pool } from 'pg'" })).toEqual([
 			'src/core/a.ts:1: core must not have dependencies, but imports pg',

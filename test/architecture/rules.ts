@@ -34,6 +34,9 @@ const RUNS_ANYWHERE = new Set([
 /** Subpaths of their own for what needs Node. */
 const NEEDS_NODE = /^src\/telemetry\/node\//
 
+/** Telemetry is loaded where the outbox cannot run, such as in workers and browsers: outside of `telemetry/node` it imports only types of it. */
+const TYPES_ONLY = { from: 'telemetry', of: 'outbox' }
+
 /** The only file that reads the clock and random numbers for all others. The command line may read the wall clock. */
 const SYSTEM_RUNTIME = 'src/core/runtime/system.ts'
 const USES_WALL_CLOCK = 'cli'
@@ -79,8 +82,10 @@ function withoutFloor({ path }: Source): string[] {
 }
 
 function wrongImports(path: string, imports: readonly Import[]): string[] {
-	return imports.flatMap(({ name, line }) => {
-		const reason = name.startsWith('.') ? wrongFloor(path, name) : wrongModule(path, name)
+	return imports.flatMap(({ name, line, kind }) => {
+		const reason = name.startsWith('.')
+			? (wrongFloor(path, name) ?? wrongValue(path, name, kind))
+			: wrongModule(path, name)
 		return reason === undefined ? [] : [`${path}:${line}: ${reason}`]
 	})
 }
@@ -91,6 +96,13 @@ function wrongFloor(path: string, specifier: string): string | undefined {
 	if (from === to || heightOf(to) < heightOf(from)) return undefined
 	const where = heightOf(to) === heightOf(from) ? 'the same floor' : 'a higher floor'
 	return `${from} must not import ${to}, which is on ${where} (${specifier})`
+}
+
+function wrongValue(path: string, specifier: string, kind: Import['kind']): string | undefined {
+	const { from, of } = TYPES_ONLY
+	if (kind === 'type' || floorOf(path) !== from || NEEDS_NODE.test(path)) return undefined
+	if (floorOf(resolve(path, specifier)) !== of) return undefined
+	return `${from} must import only types of ${of}, which does not run anywhere (${specifier})`
 }
 
 function wrongModule(path: string, specifier: string): string | undefined {

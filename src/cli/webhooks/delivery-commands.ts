@@ -1,7 +1,8 @@
 /** The commands that send to an endpoint: `webhooks test`, `webhooks resend` and `webhooks replay`. */
 import type { WebhookEndpoint } from '../../outbox/webhooks/endpoint.ts'
+import type { WebhookEndpoints } from '../../outbox/webhooks/endpoints.ts'
 import { formatCount } from '../../text/format.ts'
-import { type Command, defineCommand } from '../command.ts'
+import { type Command, type CommandResult, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
@@ -50,6 +51,26 @@ function readRange({ since, until, rate }: Arguments<typeof RANGE_OPTIONS>, io: 
 	}
 }
 
+type RangeArguments = Arguments<typeof DATABASE_OPTIONS & typeof RANGE_OPTIONS> & { readonly id: string }
+type Range = ReturnType<typeof readRange>
+
+/** Queues messages of a time again. `queue` returns their number, which is the field `counted` of the JSON output. */
+function queueRange(
+	{ id, since, until, rate, ...args }: RangeArguments,
+	io: CommandIo,
+	counted: 'resent' | 'written',
+	queue: (endpoints: WebhookEndpoints, id: string, range: Range) => Promise<number>,
+	report: (count: number) => string,
+): CommandResult {
+	const range = readRange({ since, until, rate }, io)
+	return withWebhooks(args, io, async (open) => {
+		const endpoint = await requireEndpoint(open, id)
+		const count = await queue(open.endpoints, endpoint.id, range)
+		io.result({ id: endpoint.id, [counted]: count }, report(count))
+		noteDisabled(endpoint, open.target.flags, io)
+	})
+}
+
 export const resend: Command = defineCommand({
 	examples: [
 		[
@@ -59,19 +80,17 @@ export const resend: Command = defineCommand({
 	],
 	options: { ...CHANGE_OPTIONS, ...RANGE_OPTIONS },
 	positionals: ENDPOINT_ID,
-	async run({ id, since, until, rate, ...args }, io) {
-		const range = readRange({ since, until, rate }, io)
-		return withWebhooks(args, io, async (open) => {
-			const endpoint = await requireEndpoint(open, id)
-			const { resent } = await open.endpoints.resend(endpoint.id, { ...range, ...operatorOf(args) })
-			const none = 'No dead letter of this endpoint matches, and no sent message that is kept in the history.'
-			io.result(
-				{ id: endpoint.id, resent },
-				resent === 0 ? none : `${formatCount(resent, 'message')} queued again.`,
-			)
-			noteDisabled(endpoint, open.target.flags, io)
-		})
-	},
+	run: (args, io) =>
+		queueRange(
+			args,
+			io,
+			'resent',
+			async (endpoints, id, range) => (await endpoints.resend(id, { ...range, ...operatorOf(args) })).resent,
+			(count) =>
+				count === 0
+					? 'No dead letter of this endpoint matches, and no sent message that is kept in the history.'
+					: `${formatCount(count, 'message')} queued again.`,
+		),
 })
 
 export const replay: Command = defineCommand({
@@ -83,19 +102,17 @@ export const replay: Command = defineCommand({
 	],
 	options: { ...DATABASE_OPTIONS, ...RANGE_OPTIONS },
 	positionals: ENDPOINT_ID,
-	async run({ id, since, until, rate, ...args }, io) {
-		const range = readRange({ since, until, rate }, io)
-		return withWebhooks(args, io, async (open) => {
-			const endpoint = await requireEndpoint(open, id)
-			const { written } = await open.endpoints.replay(endpoint.id, range)
-			const none = 'No event that is kept matches. A program keeps events with the option keepEventsForMs.'
-			io.result(
-				{ id: endpoint.id, written },
-				written === 0 ? none : `${formatCount(written, 'event')} queued for this endpoint.`,
-			)
-			noteDisabled(endpoint, open.target.flags, io)
-		})
-	},
+	run: (args, io) =>
+		queueRange(
+			args,
+			io,
+			'written',
+			async (endpoints, id, range) => (await endpoints.replay(id, range)).written,
+			(count) =>
+				count === 0
+					? 'No event that is kept matches. A program keeps events with the option keepEventsForMs.'
+					: `${formatCount(count, 'event')} queued for this endpoint.`,
+		),
 })
 
 function noteDisabled({ id, isEnabled }: WebhookEndpoint, flags: string, io: CommandIo): void {

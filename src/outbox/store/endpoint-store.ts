@@ -133,10 +133,10 @@ export interface EndpointStore {
 	 */
 	recordFailure(id: string): Promise<EndpointRow | undefined>
 	/**
-	 * Forgets the failures of an endpoint. Returns true if it had any; otherwise it writes nothing, so that it can follow
-	 * every success.
+	 * Forgets the failures of an endpoint, and returns it as it was before. Returns undefined, and writes nothing, if it
+	 * has none, so that it can follow every success. Of concurrent calls one returns the endpoint.
 	 */
-	recordSuccess(id: string): Promise<boolean>
+	recordSuccess(id: string): Promise<EndpointRow | undefined>
 	stats(): Promise<EndpointCounts>
 	/** Stores an event, in the transaction `tx` if there is one; within the call if the store is synchronous. */
 	insertEvent(event: EventRow, tx?: Queryable): void | Promise<void>

@@ -301,9 +301,10 @@ interface DiagnosticsStore {
 	list(filter: StoreFilter, limit: number, after?: string): Promise<readonly StoredMessage[]>
 	/**
 	 * Makes messages that wait for a retry due now. Skips messages in flight, and messages scheduled by
-	 * `notBefore` unless their ids are given. Returns the ids.
+	 * `notBefore` unless their ids are given, and messages with more than `maxAttempts` attempts. Default: all
+	 * attempts. Returns the ids.
 	 */
-	retryNow(filter: StoreFilter, limit: number): Promise<readonly string[]>
+	retryNow(filter: StoreFilter, limit: number, maxAttempts?: number): Promise<readonly string[]>
 	/**
 	 * Makes queued messages expire now, and due, so that a relay moves them to the dead letters; records it in
 	 * the audit. Skips messages in flight and those that have expired. Returns the ids.

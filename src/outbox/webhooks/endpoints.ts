@@ -184,7 +184,10 @@ export class WebhookEndpoints {
 		const { isEnabled } = toEndpoint(await this.#require(id))
 		const endpoint = await this.#change(id, options, { action: 'enable-endpoint', disabledReason: null })
 		// Relays of other processes may still have the disabled one for a few seconds, and open the circuit again.
-		await this.#parts.outbox.closeCircuit(endpoint.destination, options)
+		const { outbox } = this.#parts
+		await outbox.closeCircuit(endpoint.destination, options)
+		// Those that failed before it was disabled may wait for a day.
+		await outbox.retry({ destination: endpoint.destination })
 		if (!isEnabled)
 			this.#parts.emitter.emit({
 				type: 'webhook_endpoint_enabled',

@@ -8,13 +8,14 @@ import { Emitter } from '../../core/observe/emitter.ts'
 import type { Observable, Observation } from '../../core/observe/observation.ts'
 import { checkNames, invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
 import { destinationOf, ENDPOINT_PATTERN, endpointIdOf } from '../../webhooks/endpoint-names.ts'
-import type { Destination, DestinationOptions } from '../destinations/destination.ts'
+import type { Destination, DestinationOptions, RelayRetryOptions } from '../destinations/destination.ts'
 import { COMMON_SCHEMA } from '../destinations/destination-schema.ts'
 import type { EnqueueOptions, EnqueueSyncOptions } from '../enqueue/transaction-check.ts'
 import { uuidGenerator } from '../enqueue/uuid.ts'
 import { InvalidMessageError, invalidField } from '../message/errors.ts'
 import type { FanOutResult, MessageFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
+import { DEFAULT_TIMEOUT_MS } from '../relay/defaults.ts'
 import type { EndpointStore } from '../store/endpoint-store.ts'
 import type { NewRow } from '../store/rows.ts'
 import { classifyDelivery, createDelivery, isFinal, WEBHOOK_ID } from './delivery.ts'
@@ -96,6 +97,8 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 	readonly #emitter: Emitter<WebhookEvent>
 	readonly #cache: EndpointCache
 	readonly #newId: () => string
+	/** One for each call of `destinations`. */
+	readonly #health: EndpointHealth[] = []
 	#sender: WebhookSender | undefined
 
 	constructor(outbox: Outbox<T>, options: WebhooksOptions = {}) {
@@ -179,30 +182,33 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 			)
 		const { isFailure } = circuitBreaker ?? {}
 		this.#sender ??= createSender(this.#settings)
-		const parts = {
-			store: this.#outbox.store,
+		const delays: RelayRetryOptions = {
+			// A base delay of the user would have no effect beside a list.
+			growth: retry?.baseDelayMs === undefined ? RETRY_DELAYS_MS : 'exponential',
+			maxDelayMs: Math.max(...RETRY_DELAYS_MS),
+			maxRetries: RETRY_DELAYS_MS.length,
+			jitterStrategy: 'proportional',
+			classify: classifyDelivery,
+			delayFor: scheduleOnly,
+			...retry,
+		}
+		const { runtime } = this.#settings
+		const health = new EndpointHealth({
+			outbox: this.#outbox,
 			endpoints: this.#store,
 			cache: this.#cache,
 			emitter: this.#emitter,
 			settings: this.#settings,
-		}
-		const { runtime } = this.#settings
-		const health = new EndpointHealth(parts)
+			retry: delays,
+			timeoutMs: others.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+		})
+		this.#health.push(health)
 		return {
 			[ENDPOINT_PATTERN]: {
 				maxConcurrent: MAX_CONCURRENT,
 				attemptLog: true,
 				...others,
-				retry: {
-					// A base delay of the user would have no effect beside a list.
-					growth: retry?.baseDelayMs === undefined ? RETRY_DELAYS_MS : 'exponential',
-					maxDelayMs: Math.max(...RETRY_DELAYS_MS),
-					maxRetries: RETRY_DELAYS_MS.length,
-					jitterStrategy: 'proportional',
-					classify: classifyDelivery,
-					delayFor: scheduleOnly,
-					...retry,
-				},
+				retry: delays,
 				circuitBreaker: {
 					...circuitBreaker,
 					isFailure: (error) => !isFinal(error) && (isFailure?.(error) ?? true),
@@ -231,6 +237,7 @@ export class Webhooks<T extends Topics = Topics> implements Observable {
 
 	/** Closes idle connections. Stop the relays before. */
 	async close(): Promise<void> {
+		for (const health of this.#health) health.close()
 		this.#sender?.close()
 	}
 

@@ -98,6 +98,16 @@ export function quantile(share: number, selection: Selection, scope: Scope): str
 	return `histogram_quantile(${share}, sum by (le, ${labels(selection)}) (rate(${buckets}[${scope.window}])))`
 }
 
+/** The median and the 99th percentile of a histogram; `name` is the beginning of their legends. */
+export const medianAndP99 = (
+	selection: Selection,
+	scope: Scope,
+	name: string = '{{service}}',
+): Readonly<Record<string, string>> => ({
+	[`${name} p50`]: quantile(0.5, selection, scope),
+	[`${name} p99`]: quantile(0.99, selection, scope),
+})
+
 /** A quotient; no result where the divisor is 0, instead of NaN. */
 export const ratio = (part: string, whole: string): string => `${part}\n/ (${whole} > 0)`
 

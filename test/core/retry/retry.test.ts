@@ -216,8 +216,9 @@ describe('unwanted results', () => {
 
 	it('may be declared with their type', async () => {
 		const poll = async () => ({ status: 'done' as 'done' | 'pending' })
-		await retryWithBackoff(poll, { retryResult: (job) => job.status === 'pending' })
-		await retry({ retryResult: (job: { status: string }) => job.status === 'pending' }).execute(poll)
+		const isPending = (job: { status: string }) => job.status === 'pending'
+		expect(await retryWithBackoff(poll, { retryResult: (job) => isPending(job) })).toEqual({ status: 'done' })
+		expect(await retry({ retryResult: isPending }).execute(poll)).toEqual({ status: 'done' })
 	})
 
 	it('the last one is returned when the retries are exhausted', async () => {

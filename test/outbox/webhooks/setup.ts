@@ -1,5 +1,11 @@
 /** Webhooks in virtual time: a store in memory, a relay, and receivers that are functions. */
-import { type Relay, type WebhookEvent, Webhooks, type WebhooksOptions } from 'yaoki/outbox'
+import {
+	type Relay,
+	type RelayOptions,
+	type WebhookEvent,
+	Webhooks,
+	type WebhooksOptions,
+} from 'yaoki/outbox'
 import { verifyWebhook } from 'yaoki/webhooks'
 import { setup, type TestSystem } from '../relay/setup.ts'
 
@@ -8,6 +14,8 @@ interface Received {
 	readonly headers: Headers
 	readonly body: string
 	readonly at: number
+	/** Aborted when the attempt times out, as a connection would be. */
+	readonly signal: AbortSignal | undefined
 }
 
 type Respond = (received: Received) => Response | Promise<Response>
@@ -19,7 +27,7 @@ export interface WebhookSystem extends AsyncDisposable {
 	readonly received: Received[]
 	/** Sets how a receiver responds from now on. Default: 204. */
 	respond(url: string, respond: Respond): void
-	start(options?: Parameters<Webhooks['destinations']>[0]): Promise<Relay>
+	start(options?: Parameters<Webhooks['destinations']>[0], relay?: RelayOptions): Promise<Relay>
 	/** Returns the payloads that a URL received. */
 	payloadsAt(url: string): unknown[]
 	/** Verifies a request as a receiver would. */
@@ -35,7 +43,14 @@ export async function setupWebhooks(options: WebhooksOptions = {}): Promise<Webh
 	const receive = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
 		const url = String(input)
 		const body = new TextDecoder().decode(init.body as Uint8Array)
-		const one = { url, headers: new Headers(init.headers), body, at: clock.now() }
+		const { signal } = init
+		const one = {
+			url,
+			headers: new Headers(init.headers),
+			body,
+			at: clock.now(),
+			signal: signal ?? undefined,
+		}
 		received.push(one)
 		const response = await responders.get(url)?.(one)
 		return response ?? new Response(null, { status: 204 })
@@ -53,7 +68,7 @@ export async function setupWebhooks(options: WebhooksOptions = {}): Promise<Webh
 		events,
 		received,
 		respond: (url, respond) => responders.set(url, respond),
-		start: (given) => system.relay({ ...webhooks.destinations(given) }),
+		start: (given, options) => system.relay({ ...webhooks.destinations(given) }, options),
 		payloadsAt: (url) => received.filter((one) => one.url === url).map(({ body }) => JSON.parse(body)),
 		async verify(one, secret) {
 			if (!one) throw new Error('nothing was received')

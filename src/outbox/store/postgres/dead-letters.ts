@@ -175,7 +175,7 @@ export function deadLetterOperations(
 		with moved as (${moved})${audit}${keepHistory ? history : ''}${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
-		async retryNow(filter, limit) {
+		async retryNow(filter, limit, maxAttempts) {
 			const parameters = new Parameters()
 			const sql = `
 		with clock as materialized (select {now} as ms), moved as (
@@ -183,6 +183,7 @@ export function deadLetterOperations(
 				select id from {s}.outbox
 				where due_at > ${NOW} and (lease_until is null or lease_until <= ${NOW})
 					${filter.ids === undefined ? 'and attempts > 0' : ''}
+					${maxAttempts === undefined ? '' : `and attempts <= ${parameters.add(maxAttempts, 'bigint')}`}
 					and ${filterSql('outbox', filter, parameters)}
 				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning id, seq

@@ -84,8 +84,13 @@ update {s}.webhook_endpoints set
 where id = $1::uuid returning ${COLUMNS}`
 
 const RECORD_SUCCESS = `
-update {s}.webhook_endpoints set failing_since = null, failures = 0, version = version + 1
-where id = $1::uuid and (failing_since is not null or failures > 0) returning 1 as changed`
+with before as materialized (
+	select * from {s}.webhook_endpoints where id = $1::uuid and (failing_since is not null or failures > 0) for update
+), saved as (
+	update {s}.webhook_endpoints set failing_since = null, failures = 0, version = version + 1
+	where id = $1::uuid and exists (select from before)
+)
+select ${COLUMNS} from before`
 
 const IS_FAILING = 'disabled_reason is null and failing_since is not null'
 
@@ -222,7 +227,9 @@ export const endpointOperations = (
 		return row && toEndpoint(row)
 	},
 	async recordSuccess(id) {
-		return isUuid(id) && (await executor.bounded.run(RECORD_SUCCESS, [id])).length > 0
+		if (!isUuid(id)) return undefined
+		const [row] = await executor.bounded.run<StoredEndpoint>(RECORD_SUCCESS, [id])
+		return row && toEndpoint(row)
 	},
 	async stats() {
 		const [row] = await executor.run<StatsRow>(STATS)

@@ -166,14 +166,14 @@ export const deadLetterOperations = (
 		connection.run(DELETE_DEAD, seqs)
 		return ids
 	},
-	retryNow(filter, limit) {
+	retryNow(filter, limit, maxAttempts = Number.MAX_SAFE_INTEGER) {
 		const { status = 'pending' } = filter
 		if (status !== 'pending') return []
 		const now = connection.now()
 		const { sql, params } = conditionOf({ ...filter, status }, 'yaoki_outbox', now)
 		const hasFailed = filter.ids === undefined ? 'AND attempts > 0' : ''
-		const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} ${hasFailed} AND due_at > ? ORDER BY seq LIMIT ?`
-		const { ids, seqs } = toSelection(connection.rows(text, ...params, now, limit))
+		const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} ${hasFailed} AND attempts <= ? AND due_at > ? ORDER BY seq LIMIT ?`
+		const { ids, seqs } = toSelection(connection.rows(text, ...params, maxAttempts, now, limit))
 		if (ids.length > 0) connection.run(`UPDATE yaoki_outbox SET due_at = ? WHERE ${IS_SELECTED}`, now, seqs)
 		return ids
 	},

@@ -48,7 +48,7 @@ export function endpointStore(
 		/** Most successes follow a success, so that nothing is written. */
 		async recordSuccess(id) {
 			const endpoint = await bound.find(id)
-			return endpoint !== undefined && hasFailures(endpoint) && bound.recordSuccess(id)
+			return endpoint && hasFailures(endpoint) ? bound.recordSuccess(id) : undefined
 		},
 		matching: (tenant, topics, tx) =>
 			tx === undefined

@@ -158,9 +158,9 @@ export function endpointOperations(
 		},
 		recordSuccess(id) {
 			const before = find(id)
-			if (before === undefined || !hasFailures(before)) return false
+			if (before === undefined || !hasFailures(before)) return undefined
 			save(before, { ...before, failures: 0, failingSince: null, version: before.version + 1 })
-			return true
+			return before
 		},
 		stats() {
 			const [enabled, operator, failing, gone, failingNow, failingSince] = connection.row(STATS) ?? []

@@ -277,7 +277,7 @@ export const endpointFailures: Cases = {
 		const second = required(await e.store.recordFailure(id), 'the endpoint')
 		assert.deepEqual(second, { ...first, failures: 2 })
 		assert.deepEqual(await e.find(id), second)
-		assert.equal(await e.store.recordSuccess(id), true)
+		assert.deepEqual(await e.store.recordSuccess(id), second)
 		await e.expectEndpoint(id, { failures: 0, failingSince: null })
 		await e.t.advance(HOUR)
 		const third = required(await e.store.recordFailure(id), 'the endpoint')
@@ -296,13 +296,6 @@ export const endpointFailures: Cases = {
 		assert.equal(new Set(rows.map((row) => row?.failingSince)).size, 1)
 	},
 
-	'of concurrent successes one is the end of the failures': async (e) => {
-		const { id } = await e.insert()
-		await e.store.recordFailure(id)
-		const ends = await e.t.concurrently(10, (store) => endpointsOf(store).recordSuccess(id))
-		assert.equal(ends.filter((isEnd) => isEnd).length, 1)
-	},
-
 	'a counted failure does not change the version; a success after it does': async (e) => {
 		const { id, version } = await e.insert()
 		const failing = required(await e.store.recordFailure(id), 'the endpoint')
@@ -316,8 +309,24 @@ export const endpointFailures: Cases = {
 
 	'a success without failures changes nothing': async (e) => {
 		const before = await e.insert()
-		assert.equal(await e.store.recordSuccess(before.id), false)
+		assert.equal(await e.store.recordSuccess(before.id), undefined)
 		assert.deepEqual(await e.find(before.id), before)
+	},
+
+	'a success returns the endpoint with the failures that it ends': async (e) => {
+		const { id } = await e.insert()
+		await e.store.recordFailure(id)
+		const failing = required(await e.store.recordFailure(id), 'the endpoint')
+		assert.deepEqual(await e.store.recordSuccess(id), failing)
+		assert.equal(await e.store.recordSuccess(id), undefined)
+		assert.equal(await e.store.recordSuccess(e.t.id()), undefined)
+	},
+
+	'of concurrent successes one returns the endpoint': async (e) => {
+		const { id } = await e.insert()
+		await e.store.recordFailure(id)
+		const ended = await e.t.concurrently(10, (store) => endpointsOf(store).recordSuccess(id))
+		assert.equal(ended.filter((row) => row !== undefined).length, 1)
 	},
 
 	'a disabled endpoint keeps its failures and counts no further ones; enabling forgets them': async (e) => {

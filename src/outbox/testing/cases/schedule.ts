@@ -236,6 +236,15 @@ export const retryNow: CaseTable = {
 		await t.claimMany(2)
 	},
 
+	'makes only messages with at most maxAttempts attempts due': async (t) => {
+		const [twice] = await failedOnce(t, {})
+		await t.store.retryNow({}, MANY)
+		await t.settle((await t.claim()).map((row) => retry(row, 50 * HOUR)))
+		const [once] = await failedOnce(t, {})
+		assert.deepEqual(await t.store.retryNow({}, MANY, 1), [once])
+		assert.deepEqual(await t.store.retryNow({}, MANY, 2), [twice])
+	},
+
 	'makes only matching messages due': async (t) => {
 		const [one] = await failedOnce(t, { topic: 't' }, { topic: 'u' })
 		assert.deepEqual(await t.store.retryNow({ topic: 't' }, MANY), [one])

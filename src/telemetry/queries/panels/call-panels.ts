@@ -1,4 +1,4 @@
-import { named, quantile, rate, ratio, type Scope } from '../promql.ts'
+import { medianAndP99, named, rate, ratio, type Scope } from '../promql.ts'
 import { lines, type PanelGroup } from './panel.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }
@@ -11,10 +11,12 @@ export const calls = (scope: Scope): PanelGroup => ({
 		lines('How do calls end?', 'Calls per second by outcome.', 'per-second', {
 			'{{service}} {{outcome}}': rate({ ...CALLS, by: ['outcome'] }, scope),
 		}),
-		lines('How long do calls take?', 'p50 and p99 of whole calls, waits and retries included.', 'seconds', {
-			'{{service}} p50': quantile(0.5, DURATION, scope),
-			'{{service}} p99': quantile(0.99, DURATION, scope),
-		}),
+		lines(
+			'How long do calls take?',
+			'p50 and p99 of whole calls, waits and retries included.',
+			'seconds',
+			medianAndP99(DURATION, scope),
+		),
 		lines(
 			'Which calls are rejected, and why?',
 			'Calls per second that a policy rejected without running the operation.',
@@ -48,10 +50,7 @@ export const calls = (scope: Scope): PanelGroup => ({
 			'How long do retried HTTP requests take?',
 			'p50 and p99 of requests with at least one retry, by result.',
 			'seconds',
-			{
-				'{{service}} {{result}} p50': quantile(0.5, RETRY_DURATION, scope),
-				'{{service}} {{result}} p99': quantile(0.99, RETRY_DURATION, scope),
-			},
+			medianAndP99(RETRY_DURATION, scope, '{{service}} {{result}}'),
 		),
 		lines('How often do timeouts, deadlines, hedges and fallbacks act?', 'Events per second.', 'per-second', {
 			'{{service}} {{kind}}': named({

@@ -1,4 +1,4 @@
-import { gauge, named, quantile, rate, type Scope } from '../promql.ts'
+import { gauge, medianAndP99, named, quantile, rate, type Scope } from '../promql.ts'
 import { lines, type PanelGroup, states } from './panel.ts'
 
 const by = ['destination']
@@ -80,8 +80,7 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			'p50 and p99 of a handler, and p99 of the time between due and acked.',
 			'seconds',
 			{
-				'{{destination}} p50': quantile(0.5, DELIVERY, scope),
-				'{{destination}} p99': quantile(0.99, DELIVERY, scope),
+				...medianAndP99(DELIVERY, scope, '{{destination}}'),
 				'{{destination}} due to acked p99': quantile(
 					0.99,
 					{ metric: 'yaoki_relay_delivery_lag_seconds', by },

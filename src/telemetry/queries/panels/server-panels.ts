@@ -1,4 +1,4 @@
-import { gauge, named, quantile, rate, type Scope } from '../promql.ts'
+import { gauge, medianAndP99, named, rate, type Scope } from '../promql.ts'
 import { lines, type PanelGroup } from './panel.ts'
 
 const PROCESSING = { metric: 'yaoki_inbox_processing_duration_seconds' }
@@ -16,10 +16,7 @@ export const inbox = (scope: Scope): PanelGroup => ({
 			'How long does a received message take?',
 			'p50 and p99 of the mark and the function, without the commit.',
 			'seconds',
-			{
-				'{{service}} p50': quantile(0.5, PROCESSING, scope),
-				'{{service}} p99': quantile(0.99, PROCESSING, scope),
-			},
+			medianAndP99(PROCESSING, scope),
 		),
 		lines(
 			'How many messages does an inbox remember?',

@@ -1,6 +1,6 @@
 import { ENDPOINT_PATTERN } from '../../../webhooks/endpoint-names.ts'
 import { endpointsDisabled } from '../five-questions.ts'
-import { gauge, quantile, rate, type Scope } from '../promql.ts'
+import { gauge, medianAndP99, rate, type Scope } from '../promql.ts'
 import { lines, type PanelGroup } from './panel.ts'
 
 const ENDPOINTS = { where: { destination: ENDPOINT_PATTERN } } as const
@@ -40,9 +40,11 @@ export const webhooks = (scope: Scope): PanelGroup => ({
 				scope,
 			),
 		}),
-		lines('How long do endpoints take?', 'p50 and p99 of the attempts.', 'seconds', {
-			'{{service}} p50': quantile(0.5, DELIVERY, scope),
-			'{{service}} p99': quantile(0.99, DELIVERY, scope),
-		}),
+		lines(
+			'How long do endpoints take?',
+			'p50 and p99 of the attempts.',
+			'seconds',
+			medianAndP99(DELIVERY, scope),
+		),
 	],
 })

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
@@ -72,7 +73,10 @@ describe('the schema', () => {
 })
 
 test('opens nothing before the first use', () => {
-	open(`${temporaryFolder()}/no/such/folder.db`)
+	const folder = temporaryFolder()
+	open(`${folder}/new.db`)
+	open(`${folder}/no/such/folder.db`)
+	expect(readdirSync(folder)).toEqual([])
 })
 
 test('reports a folder that does not exist with a hint', async () => {
