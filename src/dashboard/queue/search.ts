@@ -3,8 +3,9 @@
  * that no index answers are compared here, over a limited number of messages per request, so that one search can neither
  * occupy the database nor this process. The page continues it.
  */
-import { sleep } from '../../core/runtime/sleep.ts'
+
 import { invalidArgument } from '../../core/options/schema.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import type { MessageFilter } from '../../outbox/message/filter.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
@@ -84,7 +85,10 @@ function readCursor(after: string | undefined, phases: readonly Phase[]): Search
 	const [name, id = '', ...rest] = after.split(':')
 	const phase = phases.findIndex((one) => one === name)
 	if (phase < 0 || rest.length > 0) invalidArgument('after', after, 'the value of next of the previous page')
-	return { phase, after: id === '' ? undefined : checkId('after', id, 'the value of next of the previous page') }
+	return {
+		phase,
+		after: id === '' ? undefined : checkId('after', id, 'the value of next of the previous page'),
+	}
 }
 
 function readScan(reader: QueryReader, isInFlight: boolean, settings: QueueSettings): Search['matches'] {
