@@ -83,7 +83,7 @@ function phasesOf(status: 'pending' | 'in-flight' | 'dead' | 'sent' | undefined)
 function readCursor(after: string | undefined, phases: readonly Phase[]): Search['start'] {
 	if (after === undefined) return { phase: 0, after: undefined }
 	const [name, id = '', ...rest] = after.split(':')
-	const phase = phases.findIndex((one) => one === name)
+	const phase = phases.indexOf(name as Phase)
 	if (phase < 0 || rest.length > 0) invalidArgument('after', after, 'the value of next of the previous page')
 	return {
 		phase,
@@ -144,6 +144,6 @@ export async function searchMessages(
 		const isLimited = matches && (scanned >= MAX_SCANNED || runtime.now() >= endsAt)
 		if (isLimited && phases[phase]) return pageOf(`${phases[phase]}:${after ?? ''}`)
 		// SQLite responds by microtasks only.
-		await sleep(runtime, 0)
+		if (matches) await sleep(runtime, 0)
 	}
 }

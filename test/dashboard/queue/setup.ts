@@ -84,7 +84,11 @@ export async function testQueue(
 			await store.settle(
 				'relay-1',
 				rows.map((row) => ({
-					...{ id: row.id, attempt: row.attempt, claimedAt: row.claimedAt, type: 'dead', cause },
+					id: row.id,
+					attempt: row.attempt,
+					claimedAt: row.claimedAt,
+					type: 'dead',
+					cause,
 					error: { type: 'HttpError', message: error, fingerprint: `of ${error}` },
 					afterDeadLetter: 'skip',
 					...(isLogged && { log: attemptOf(row, error) }),
@@ -107,7 +111,16 @@ export async function testQueue(
 }
 
 const attemptOf = ({ id, destination, attempt, claimedAt }: ClaimedRow, error: string): NewAttempt => ({
-	...{ messageId: id, destination, attempt, relay: 'relay-1', startedAt: claimedAt, durationMs: 12 },
-	...{ outcome: 'dead', statusCode: 500, errorType: 'HttpError', errorMessage: error, response: 'sorry' },
+	messageId: id,
+	destination,
+	attempt,
+	relay: 'relay-1',
+	startedAt: claimedAt,
+	durationMs: 12,
+	outcome: 'dead',
+	statusCode: 500,
+	errorType: 'HttpError',
+	errorMessage: error,
+	response: 'sorry',
 	keepForMs: 600_000,
 })

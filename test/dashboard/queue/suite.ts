@@ -65,7 +65,7 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			expect((await t.queue.overview()).problems).toMatchObject([
 				{ kind: 'no-relay', severity: 'error', sinceMs: null, due: { count: 1 } },
 			])
-			t.under.advance(60_000)
+			await t.under.advance(60_000)
 			const { problems, outboxes } = await t.queue.overview()
 			expect(problems).toMatchObject([
 				{ kind: 'no-relay', due: { count: 2 } },
@@ -80,7 +80,7 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			await using t = await testQueue(await open())
 			const dead = await t.die(3, { key: 'k1' }, { cause: 'expired' })
 			const other = await t.die(1, { destination: 'shipping' })
-			t.under.advance(60_000)
+			await t.under.advance(60_000)
 			const queued = await t.enqueue({ key: 'k1' }, { destination: 'shipping', key: 'k1' }, {})
 			const from = String((await t.outbox.find(queued[0] ?? ''))?.createdAt.getTime())
 			expect(await searchAll(t.queue, { limit: '2' })).toEqual([...dead, ...other, ...queued])
@@ -157,7 +157,11 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 				{ isLogged: true },
 			)
 			expect(await t.queue.message({ id })).toMatchObject({
-				...{ id, status: 'dead', key: 'k', cause: 'permanent', error: 'HttpError: HTTP 500' },
+				id,
+				status: 'dead',
+				key: 'k',
+				cause: 'permanent',
+				error: 'HttpError: HTTP 500',
 				why: expect.stringContaining('permanent failure'),
 				payload: '{\n  "n": 1\n}',
 				headers: { authorization: '***', trace: '***' },
@@ -187,7 +191,10 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 				const [id = ''] = await t.die(1)
 				await runJob(t.queue, { action: 'discard', selection: { ids: [id] }, reason: 'duplicate' })
 				expect(await t.queue.message({ id })).toMatchObject({
-					...{ status: 'discarded', destination: 'billing', topic: 'order.placed', cause: 'permanent' },
+					status: 'discarded',
+					destination: 'billing',
+					topic: 'order.placed',
+					cause: 'permanent',
 					actions: [],
 					audit: [{ action: 'discard', reason: 'duplicate', by: 'ada' }],
 				})
@@ -213,7 +220,9 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 		expect(await t.queue.dead({ limit: '1' })).toMatchObject({
 			groups: [
 				{
-					...{ count: { count: 3 }, destination: 'billing', error: 'HttpError: HTTP 500' },
+					count: { count: 3 },
+					destination: 'billing',
+					error: 'HttpError: HTTP 500',
 					exampleId: many[0],
 					actions: [{ action: 'replay' }, { action: 'discard' }],
 				},
@@ -299,7 +308,11 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			await t.under.store.settle(
 				'relay-1',
 				rows.map(({ id, attempt }) => ({
-					...{ id, attempt, type: 'retry', inMs: 60_000, delayMs: null },
+					id,
+					attempt,
+					type: 'retry',
+					inMs: 60_000,
+					delayMs: null,
 					error: { type: 'Error', message: 'm', fingerprint: 'f' },
 				})),
 				false,
@@ -363,7 +376,10 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 				'relay-1',
 				[
 					{
-						...{ id: first?.id ?? '', attempt: 1, type: 'dead', cause: 'permanent' },
+						id: first?.id ?? '',
+						attempt: 1,
+						type: 'dead',
+						cause: 'permanent',
 						error: { type: 'HttpError', message: 'HTTP 500', fingerprint: 'of HTTP 500' },
 						afterDeadLetter: 'skip',
 					},
