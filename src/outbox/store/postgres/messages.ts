@@ -31,8 +31,17 @@ const IN_FLIGHT = 'coalesce(lease_until > {now}, false)'
 const SEARCHED = { destination: "(destination || '')", key: "(key || '')" } as const
 
 /** The enqueue order, as the index has it that a search with this filter uses. */
-export const seqOf = (table: Table, { destination }: StoreFilter): string =>
-	table === 'outbox' && destination === undefined ? '(seq + 0)' : 'seq'
+export const seqOf = (table: Table, { destination, key }: StoreFilter): string =>
+	table === 'outbox' && destination === undefined && key === undefined ? '(seq + 0)' : 'seq'
+
+/** All destinations of the queue, by jumps in an index: the index of keys begins with the destination. */
+const ALL_DESTINATIONS = `destination = any(array(
+	with recursive names as (
+		(select destination from {s}.outbox order by destination limit 1)
+		union all
+		select (select o.destination from {s}.outbox o where o.destination > names.destination order by o.destination limit 1)
+		from names where names.destination is not null
+	) select destination from names where destination is not null))`
 
 /** Dead letters without an error have the empty fingerprint. */
 export const FINGERPRINT = "coalesce(error_fingerprint, '')"
@@ -62,6 +71,7 @@ export function filterSql(table: Table, filter: StoreFilter, parameters: Paramet
 	// The queue has an index of destination and key, which claims use too.
 	const isOfKey = table === 'outbox' && key !== undefined
 	compare(isOfKey ? 'destination' : SEARCHED.destination, destination)
+	if (isOfKey && destination === undefined) conditions.push(ALL_DESTINATIONS)
 	if (key !== undefined && table !== 'outbox') conditions.push('key is not null')
 	compare(table === 'outbox' ? 'key' : SEARCHED.key, key)
 	if (table === 'outbox') conditions.push(cause === undefined ? 'true' : 'false')
