@@ -1,0 +1,49 @@
+/**
+ * Serves what the database knows, until Ctrl-C or SIGTERM. Circuits, retries and failed calls are in the memory of the
+ * programs that call: their own dashboards show them.
+ */
+import { dashboard } from '../../dashboard/index.ts'
+import { processUser } from '../../outbox/operator/operator.ts'
+import type { CommandResult } from '../command.ts'
+import { describeTarget } from '../database/database-target.ts'
+import type { CommandIo } from '../io.ts'
+import type { DashboardArguments } from './command.ts'
+import { withDatabaseSources } from './database-sources.ts'
+import { serveDashboard } from './serve.ts'
+
+export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandResult =>
+	withDatabaseSources(args, io, async ({ target, observe }) => {
+		const handler = dashboard({
+			observe,
+			actor: processUser,
+			payloads: args.noPayload ? 'hidden' : 'shown',
+			runtime: io.runtime,
+			...(args.readOnly && { authorize: () => 'read' as const }),
+		})
+		try {
+			const served = await serveDashboard(handler, args.port)
+			try {
+				io.result({ url: served.url }, served.url)
+				io.note(`The dashboard of ${describeTarget(target)}. Press Ctrl-C to end it.`)
+				await stopRequested(io.signal)
+			} finally {
+				await served.close()
+			}
+		} finally {
+			await handler.close()
+		}
+		return undefined
+	})
+
+function stopRequested(signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		const stop = () => {
+			process.off('SIGTERM', stop)
+			signal.removeEventListener('abort', stop)
+			resolve()
+		}
+		process.once('SIGTERM', stop)
+		signal.addEventListener('abort', stop)
+		if (signal.aborted) stop()
+	})
+}
