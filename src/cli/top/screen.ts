@@ -26,9 +26,12 @@ export class Screen {
 
 	show(lines: readonly string[]): void {
 		const { columns, rows, print } = this.#io
-		if (!this.canRedraw) return print(`${lines.join('\n')}\n\n`)
+		if (!this.canRedraw) {
+			print(`${lines.join('\n')}\n\n`)
+			return
+		}
 		// A line as wide as the terminal wraps, and wrapped lines cannot be overwritten.
-		const shown = fit(lines, rows - 1).map((line) => clip(line, columns - 1))
+		const shown = firstLines(lines, rows - 1).map((line) => clip(line, columns - 1))
 		// A terminal wraps its lines again when it is resized, so their number is unknown.
 		const start = this.isResized ? '\x1b[2J\x1b[H' : this.#height > 0 ? `\x1b[${this.#height}A` : ''
 		print(`${start}${shown.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`)
@@ -41,14 +44,14 @@ export class Screen {
 	}
 }
 
-function fit(lines: readonly string[], rows: number): readonly string[] {
+function firstLines(lines: readonly string[], rows: number): readonly string[] {
 	const left = lines.length - rows
 	if (left <= 0) return lines
 	return [...lines.slice(0, Math.max(1, rows - 1)), `… ${left + 1} more lines: enlarge the window`]
 }
 
 /** A color code, which takes no column, or one character. */
-const PART = /\x1b\[[\d;]*m|./gsu
+const PART = new RegExp(`${'\x1b'}\\[[\\d;]*m|.`, 'gsu')
 
 /** Returns what fits into `width`. Color codes stay, so that no color continues on the next line. */
 export function clip(line: string, width: number): string {

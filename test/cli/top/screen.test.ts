@@ -9,7 +9,9 @@ function create({ isTTY = true, env = {} }: { isTTY?: boolean; env?: Record<stri
 		columns: 20,
 		rows: 6,
 		output: '',
-		print: (text: string) => void (io.output += text),
+		print(text: string) {
+			io.output += text
+		},
 	}
 	return { io, screen: new Screen(io) }
 }

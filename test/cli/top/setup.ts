@@ -156,11 +156,18 @@ export const OVERVIEW: Overview = {
 /** Nothing in it. */
 export const EMPTY: Overview = {
 	...OVERVIEW,
-	...{ problems: [], circuits: [], retries: [], limits: [], outboxes: [] },
-	...{ idempotency: [], inboxes: [], webhooks: [], jobs: [] },
+	problems: [],
+	circuits: [],
+	retries: [],
+	limits: [],
+	outboxes: [],
+	idempotency: [],
+	inboxes: [],
+	webhooks: [],
+	jobs: [],
 }
 
-const CODES = /\x1b\[(\d*)([AJKH])|\n|[^\x1b\n]/gu
+const CODES = new RegExp(`${'\x1b'}\\[(\\d*)([AJKH])|\\P{Cc}|\\n`, 'gu')
 
 /** Returns the lines that a terminal shows after this output. */
 export function screenOf(output: string): readonly string[] {
