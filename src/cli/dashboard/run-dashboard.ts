@@ -2,23 +2,23 @@
  * Serves what the database knows, until Ctrl-C or SIGTERM. Circuits, retries and failed calls are in the memory of the
  * programs that call: their own dashboards show them.
  */
-import { dashboard } from '../../dashboard/index.ts'
 import { processUser } from '../../outbox/operator/operator.ts'
 import type { CommandResult } from '../command.ts'
 import { describeTarget } from '../database/database-target.ts'
 import type { CommandIo } from '../io.ts'
 import type { DashboardArguments } from './command.ts'
+import { databaseDashboard } from './database-dashboard.ts'
 import { withDatabaseSources } from './database-sources.ts'
 import { serveDashboard } from './serve.ts'
 
 export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandResult =>
 	withDatabaseSources(args, io, async ({ target, observe }) => {
-		const handler = dashboard({
+		const handler = databaseDashboard({
 			observe,
 			actor: processUser,
 			payloads: args.noPayload ? 'hidden' : 'shown',
 			runtime: io.runtime,
-			...(args.readOnly && { authorize: () => 'read' as const }),
+			authorize: args.readOnly ? onThisMachine : undefined,
 		})
 		try {
 			const served = await serveDashboard(handler, args.port)
@@ -34,6 +34,10 @@ export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandRe
 		}
 		return undefined
 	})
+
+/** The host is checked because another site may let its own name lead to 127.0.0.1. Only this machine can connect. */
+const onThisMachine = ({ headers }: Request): 'read' | false =>
+	/^(127\.0\.0\.1|localhost):\d+$/i.test(headers.get('host') ?? '') && 'read'
 
 function stopRequested(signal: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {

@@ -2,10 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { dashboard } from '../../dashboard/index.ts'
+import type { Dashboard } from '../../dashboard/index.ts'
 import { CliError, errorCode } from '../errors.ts'
-
-type Dashboard = ReturnType<typeof dashboard>
 
 export interface ServedDashboard {
 	readonly url: string
@@ -13,7 +11,7 @@ export interface ServedDashboard {
 }
 
 /** `port` 0: a free port. */
-export async function serveDashboard(handler: Dashboard, port: number): Promise<ServedDashboard> {
+export async function serveDashboard(handler: Pick<Dashboard, 'node'>, port: number): Promise<ServedDashboard> {
 	const server = createServer(handler.node)
 	try {
 		server.listen(port, '127.0.0.1')

@@ -70,16 +70,13 @@ async function overviewOf(response: Response, name: string): Promise<Overview> {
 	const text = await response.text()
 	const body = parse(text)
 	if (ok && isOverview(body)) return body
+	const { message }: { message?: unknown } = Object(body)
+	const said = typeof message === 'string' ? `: ${message}` : '.'
 	if (status === 401 || status === 403 || (status >= 300 && status < 400))
-		throw new CliError('forbidden', `${name} does not let this command in (HTTP ${status}).`, {
+		throw new CliError('forbidden', `${name} does not let this command in (HTTP ${status})${said}`, {
 			hint: "Pass what its `authorize` asks for: --header 'authorization: Bearer ...', or --header-file.",
 		})
-	const { message }: { message?: unknown } = Object(body)
-	if (status >= 500 || typeof message === 'string')
-		throw new CliError(
-			'failure',
-			`${name} failed (HTTP ${status})${typeof message === 'string' ? `: ${message}` : '.'}`,
-		)
+	if (status >= 500) throw new CliError('failure', `${name} failed (HTTP ${status})${said}`)
 	throw new CliError('notFound', `There is no dashboard at ${name} (HTTP ${status}).`, {
 		hint: 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.',
 	})

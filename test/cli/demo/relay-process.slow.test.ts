@@ -6,6 +6,7 @@ import { LiveStatus } from '../../../src/cli/demo/live-status.ts'
 import { Receiver } from '../../../src/cli/demo/receiver.ts'
 import { type FromRelay, type RelayInput, RelayProcess } from '../../../src/cli/demo/relay-process.ts'
 import { createSchedule } from '../../../src/cli/demo/schedule.ts'
+import { StockCalls } from '../../../src/cli/demo/stock-calls.ts'
 import { sqliteShop } from '../../../src/cli/demo/sqlite-shop.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { PLAIN } from '../../../src/text/style.ts'
@@ -77,6 +78,7 @@ describe('a relay process', () => {
 			receiver: new Receiver(systemRuntime),
 			status: new LiveStatus(io, false),
 			schedule: createSchedule(10),
+			stock: new StockCalls(createSchedule(10), systemRuntime),
 		}
 		onTestFinished(() => parts.receiver.close())
 		const broken = { ...shop, database: missingDatabase().database }
