@@ -48,6 +48,8 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	'outbox-operations': 'redactFields',
 	'relay-crashes': 'OutboxLeaseLostError OutboxStoreError',
 	'outbox-stores': 'OutboxStore outboxStoreConformance endpointStoreConformance',
+	dashboard: 'dashboard Dashboard',
+	'dashboard-reference': 'DashboardOptions',
 	metrics: 'observe inMemoryMetrics Exporter',
 	'metrics-endpoint': 'metricsEndpoint prometheus',
 	logging: 'logger',
