@@ -96,7 +96,8 @@ export function App(): JSX.Element {
 			},
 		[t, preferences, overview, histories, route, version, go, narrow, say, refresh],
 	)
-	const change = (changed: Partial<Preferences>): void => setPreferences((before) => ({ ...before, ...changed }))
+	const change = (changed: Partial<Preferences>): void =>
+		setPreferences((before) => ({ ...before, ...changed }))
 	const CurrentView = VIEWS[route.view]
 
 	return (
@@ -128,9 +129,7 @@ export function App(): JSX.Element {
 						<p class="empty">{connection === 'denied' ? t.connectionHelp.denied : t.loading}</p>
 					)}
 				</main>
-				{shared && request && (
-					<ActionDialog request={request} onClose={() => setRequest(undefined)} />
-				)}
+				{shared && request && <ActionDialog request={request} onClose={() => setRequest(undefined)} />}
 				{isHelpOpen && (
 					<Help t={t} preferences={preferences} onChange={change} onClose={() => setHelpOpen(false)} />
 				)}

@@ -47,7 +47,14 @@ export function draw(element: HTMLElement, data: ChartData, style: ChartStyle): 
 				? [{ show: false }, { show: false }]
 				: [
 						{ ...axis, size: 28, values: (_, times) => times.map(clock) },
-						{ ...axis, size: 44, incrs: [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6] },
+						{
+							...axis,
+							size: 44,
+							incrs: [
+								0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5,
+								5e5, 1e6,
+							],
+						},
 					],
 			series: [
 				{},

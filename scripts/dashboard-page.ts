@@ -17,6 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 	'.html': 'text/html; charset=utf-8',
 	'.js': 'text/javascript; charset=utf-8',
 	'.css': 'text/css; charset=utf-8',
+	'.svg': 'image/svg+xml',
 }
 
 export interface Asset {

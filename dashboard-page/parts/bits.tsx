@@ -84,7 +84,12 @@ export function Copy({ text, label }: { text: string; label?: string }): JSX.Ele
 		}
 	}
 	return (
-		<button type="button" class="copy" aria-label={`${t.copy}: ${label ?? text}`} onClick={(event) => void copy(event)}>
+		<button
+			type="button"
+			class="copy"
+			aria-label={`${t.copy}: ${label ?? text}`}
+			onClick={(event) => void copy(event)}
+		>
 			{t.copy}
 		</button>
 	)

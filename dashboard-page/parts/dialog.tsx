@@ -2,11 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
 /** A modal dialog. The browser keeps the focus inside, closes it with Esc and returns the focus to the button. */
-export function Dialog(props: {
-	title: string
-	onClose(): void
-	children: ComponentChildren
-}): JSX.Element {
+export function Dialog(props: { title: string; onClose(): void; children: ComponentChildren }): JSX.Element {
 	const dialog = useRef<HTMLDialogElement>(null)
 	const id = useId()
 	useEffect(() => {

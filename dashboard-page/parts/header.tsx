@@ -47,7 +47,9 @@ export function Header(props: Properties): JSX.Element {
 					viewsOf(overview).map((view) => (
 						<Link key={view} view={view} isCurrent={isWithin(route.view, view)}>
 							{t.views[view]}
-							{(counts[view] ?? 0) > 0 && <span class="number">{t.words.count({ count: counts[view] ?? 0, isCapped: false })}</span>}
+							{(counts[view] ?? 0) > 0 && (
+								<span class="number">{t.words.count({ count: counts[view] ?? 0, isCapped: false })}</span>
+							)}
 						</Link>
 					))}
 			</nav>

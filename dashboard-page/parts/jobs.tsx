@@ -31,7 +31,10 @@ function Job({ job }: { job: JobView }): JSX.Element {
 	const { t, mayAct, say, refresh } = useShared()
 	const name = job.action === 'cancel-job' ? t.cancel : t.buttons[job.action]
 	const isRunning = job.state === 'canary' || job.state === 'running'
-	const progress = t.progress(t.words.count({ count: job.changed, isCapped: false }), t.words.count(job.total))
+	const progress = t.progress(
+		t.words.count({ count: job.changed, isCapped: false }),
+		t.words.count(job.total),
+	)
 	const cancel = async (): Promise<void> => {
 		try {
 			await post<ActionResult>('action', { action: 'cancel-job', source: job.source, id: job.id })
@@ -44,7 +47,8 @@ function Job({ job }: { job: JobView }): JSX.Element {
 	return (
 		<li data-row="" tabIndex={-1}>
 			<span>
-				<b>{name}</b> <Outside text={job.source} /> <Badge tone={TONES[job.state]}>{t.words.jobStates[job.state]}</Badge>
+				<b>{name}</b> <Outside text={job.source} />{' '}
+				<Badge tone={TONES[job.state]}>{t.words.jobStates[job.state]}</Badge>
 			</span>
 			<progress value={job.changed} max={Math.max(1, job.total.count)} aria-label={`${name}: ${progress}`} />
 			<span>{progress}</span>

@@ -34,7 +34,9 @@ export function Summary(): JSX.Element {
 				{problems.map((problem, index) => (
 					// biome-ignore lint/suspicious/noArrayIndexKey: a problem has no identity
 					<li key={index} class={problem.severity} data-row="" tabIndex={-1}>
-						<Badge tone={problem.severity === 'error' ? 'bad' : 'warn'}>{t.words.severities[problem.severity]}</Badge>
+						<Badge tone={problem.severity === 'error' ? 'bad' : 'warn'}>
+							{t.words.severities[problem.severity]}
+						</Badge>
 						<div>
 							<p class="sentence">
 								<Outside text={problemSentence(t.words, problem)} />

@@ -20,7 +20,12 @@ export function AuditList(): JSX.Element {
 	return (
 		<View title={t.views.audit}>
 			<form class="fields" onSubmit={(event) => event.preventDefault()}>
-				<ChooseSource label={t.outbox} names={names} value={outbox} onChange={(name) => go('audit', { outbox: name })} />
+				<ChooseSource
+					label={t.outbox}
+					names={names}
+					value={outbox}
+					onChange={(name) => go('audit', { outbox: name })}
+				/>
 			</form>
 			<Failed error={pages.error} />
 			<AuditTable rows={pages.items} outbox={outbox} empty={pages.isLoading ? t.loading : t.noAudit} />

@@ -30,7 +30,10 @@ export function Calls(): JSX.Element {
 	const change = (changed: Readonly<Record<string, string>>): void => narrow({ ...filter, ...changed })
 	const forgotten = facts.current?.forgotten ?? 0
 	const choices = (known: readonly string[], chosen: string | undefined): Record<string, string> =>
-		Object.fromEntries([['', t.all], ...[...new Set([...known, ...(chosen ? [chosen] : [])])].map((name) => [name, name])])
+		Object.fromEntries([
+			['', t.all],
+			...[...new Set([...known, ...(chosen ? [chosen] : [])])].map((name) => [name, name]),
+		])
 
 	return (
 		<View title={t.views.calls} note={t.callsNote}>

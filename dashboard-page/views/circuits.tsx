@@ -40,13 +40,15 @@ export function Circuits(): JSX.Element {
 					{
 						head: t.rejected,
 						kind: 'number',
-						cell: (row) => (row.rejectedPerSecond > 0 ? `${formatSignificant(row.rejectedPerSecond)}/s` : t.none),
+						cell: (row) =>
+							row.rejectedPerSecond > 0 ? `${formatSignificant(row.rejectedPerSecond)}/s` : t.none,
 					},
 					{ head: t.lastError, kind: 'wide', cell: (row) => <Outside text={row.lastError} /> },
 					mayAct && {
 						head: t.actionsColumn,
 						kind: 'actions',
-						cell: (row) => requestsFor(row).map((request) => <ActionButton key={request.action} request={request} />),
+						cell: (row) =>
+							requestsFor(row).map((request) => <ActionButton key={request.action} request={request} />),
 					},
 				]}
 			/>
@@ -83,7 +85,9 @@ function Errors({ row }: { row: CircuitRow }): JSX.Element {
 function requestsFor(row: CircuitRow): ActionRequest[] {
 	const base = {
 		source: row.source,
-		subject: [row.source, circuitName({ source: row.source, circuit: row.name, key: row.key })].join(' ').trim(),
+		subject: [row.source, circuitName({ source: row.source, circuit: row.name, key: row.key })]
+			.join(' ')
+			.trim(),
 		target: row.id,
 	}
 	if (row.state === 'isolated') return row.isIsolatedHere ? [{ ...base, action: 'release' }] : []

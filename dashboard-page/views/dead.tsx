@@ -41,7 +41,12 @@ export function Dead(): JSX.Element {
 				}
 			>
 				<form class="fields" onSubmit={(event) => event.preventDefault()}>
-					<ChooseSource label={t.outbox} names={names} value={outbox} onChange={(name) => narrow({ outbox: name })} />
+					<ChooseSource
+						label={t.outbox}
+						names={names}
+						value={outbox}
+						onChange={(name) => narrow({ outbox: name })}
+					/>
 					<FilterField
 						label={t.destination}
 						value={destination}
@@ -78,7 +83,9 @@ export function Dead(): JSX.Element {
 							head: t.actionsColumn,
 							kind: 'actions',
 							cell: (group) =>
-								requestsFor(outbox, group).map((request) => <ActionButton key={request.action} request={request} />),
+								requestsFor(outbox, group).map((request) => (
+									<ActionButton key={request.action} request={request} />
+								)),
 						},
 					]}
 				/>

@@ -19,7 +19,11 @@ export function Limits(): JSX.Element {
 						head: t.limit,
 						kind: 'main',
 						cell: ({ source, name, key }) => (
-							<Outside text={[source, name === source ? '' : name, key ?? ''].filter((part) => part !== '').join(' ')} />
+							<Outside
+								text={[source, name === source ? '' : name, key ?? '']
+									.filter((part) => part !== '')
+									.join(' ')}
+							/>
 						),
 					},
 					{ head: t.kind, cell: ({ kind }) => t.words.limits[kind] },
@@ -44,7 +48,14 @@ function Used({ row: { used, limit } }: { row: LimitRow }): JSX.Element {
 	return (
 		<>
 			{t.ofLimit(formatSignificant(used), formatSignificant(limit))}{' '}
-			<meter aria-hidden="true" min={0} max={Math.max(limit, 1)} high={0.8 * limit} optimum={0} value={used} />
+			<meter
+				aria-hidden="true"
+				min={0}
+				max={Math.max(limit, 1)}
+				high={0.8 * limit}
+				optimum={0}
+				value={used}
+			/>
 		</>
 	)
 }

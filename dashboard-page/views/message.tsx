@@ -20,7 +20,14 @@ export function Message(): JSX.Element {
 	const { body, error, isLoading } = useLoad<MessageView>(`message${toQuery({ outbox, id })}`, version)
 	const isMissing = error instanceof ApiError && error.status === 404
 	return (
-		<View title={<>{t.message} <Copyable text={id} /></>} actions={body && <Actions outbox={outbox} message={body} />}>
+		<View
+			title={
+				<>
+					{t.message} <Copyable text={id} />
+				</>
+			}
+			actions={body && <Actions outbox={outbox} message={body} />}
+		>
 			<p>
 				<Link view="messages" filter={{ outbox }}>
 					{t.back}
@@ -85,11 +92,7 @@ function Details({ outbox, message }: { outbox: string; message: MessageView }):
 				)}
 			</dl>
 			<h2>{t.timeline}</h2>
-			{message.hasAttemptLog ? (
-				<Timeline rows={message.timeline} />
-			) : (
-				<p class="note">{t.noTimeline}</p>
-			)}
+			{message.hasAttemptLog ? <Timeline rows={message.timeline} /> : <p class="note">{t.noTimeline}</p>}
 			<h2>{t.payload}</h2>
 			{message.payload === null ? (
 				<p class="note">{t.payloadHidden}</p>

@@ -63,7 +63,13 @@ export function Messages(): JSX.Element {
 			</p>
 			<Bulk outbox={outbox} filter={filter} ids={ids} hasAny={pages.items.length > 0} />
 			<Failed error={pages.error} />
-			<Results outbox={outbox} rows={pages.items} chosen={chosen} onChoose={choose} isLoading={pages.isLoading} />
+			<Results
+				outbox={outbox}
+				rows={pages.items}
+				chosen={chosen}
+				onChoose={choose}
+				isLoading={pages.isLoading}
+			/>
 			{!pages.isLoading && <More pages={pages} />}
 		</View>
 	)
@@ -105,7 +111,10 @@ function Results(props: {
 						</Link>
 					),
 				},
-				{ head: t.status, cell: ({ status }) => <Badge tone={STATUS_TONES[status]}>{t.words.statuses[status]}</Badge> },
+				{
+					head: t.status,
+					cell: ({ status }) => <Badge tone={STATUS_TONES[status]}>{t.words.statuses[status]}</Badge>,
+				},
 				{ head: t.destination, cell: ({ destination }) => <Outside text={destination} /> },
 				{ head: t.topic, cell: ({ topic }) => <Outside text={topic} /> },
 				{ head: t.key, cell: ({ key }) => <Outside text={key} /> },

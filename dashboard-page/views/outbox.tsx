@@ -135,7 +135,9 @@ function Destinations(props: { source: string; destinations: readonly Destinatio
 					head: t.actionsColumn,
 					kind: 'actions',
 					cell: (row) =>
-						requestsFor(source, row).map((request) => <ActionButton key={request.action} request={request} />),
+						requestsFor(source, row).map((request) => (
+							<ActionButton key={request.action} request={request} />
+						)),
 				},
 			]}
 		/>
@@ -153,11 +155,13 @@ function State({ row }: { row: DestinationRow }): JSX.Element {
 			<Badge tone={row.pause === 'circuit' ? 'bad' : 'warn'}>{t.words.pauses[row.pause]}</Badge>{' '}
 			{row.pauseEndsInMs !== null && <Countdown ms={row.pauseEndsInMs} />}{' '}
 			<span class="muted">
-				{[row.pausedBy, row.pauseReason].filter((text) => text !== null && text !== '').map((text) => (
-					<span key={text}>
-						<Outside text={text} />{' '}
-					</span>
-				))}
+				{[row.pausedBy, row.pauseReason]
+					.filter((text) => text !== null && text !== '')
+					.map((text) => (
+						<span key={text}>
+							<Outside text={text} />{' '}
+						</span>
+					))}
 			</span>
 		</>
 	)
@@ -165,8 +169,7 @@ function State({ row }: { row: DestinationRow }): JSX.Element {
 
 function requestsFor(source: string, row: DestinationRow): ActionRequest[] {
 	const base = { source, subject: row.destination, target: row.destination }
-	const first: ActionRequest[] =
-		row.circuit === 'closed' ? [] : [{ ...base, action: 'close-circuit' }]
+	const first: ActionRequest[] = row.circuit === 'closed' ? [] : [{ ...base, action: 'close-circuit' }]
 	const isPaused = row.pause === 'operator' || row.pause === 'retry-after'
 	return [...first, { ...base, action: isPaused ? 'resume' : 'pause' }]
 }
@@ -195,7 +198,11 @@ function Relays({ relays }: { relays: readonly RelayRow[] }): JSX.Element {
 					cell: ({ isAlive }) => <Badge tone={isAlive ? 'good' : 'bad'}>{isAlive ? t.alive : t.ended}</Badge>,
 				},
 				{ head: t.inFlight, kind: 'number', cell: ({ inFlight }) => formatNumber(inFlight) },
-				{ head: t.throughput, kind: 'number', cell: ({ throughput }) => `${formatSignificant(throughput)}/s` },
+				{
+					head: t.throughput,
+					kind: 'number',
+					cell: ({ throughput }) => `${formatSignificant(throughput)}/s`,
+				},
 				{ head: t.sent, kind: 'number', cell: ({ sent }) => formatNumber(sent) },
 				{ head: t.failed, kind: 'number', cell: ({ failed }) => formatNumber(failed) },
 				{ head: t.dead, kind: 'number', cell: ({ dead }) => formatNumber(dead) },

@@ -4,8 +4,8 @@ import { Outside, Time } from '../parts/bits.tsx'
 import { Jobs } from '../parts/jobs.tsx'
 import { Circuits } from './circuits.tsx'
 import { Limits } from './limits.tsx'
-import { OutboxSection } from './outbox.tsx'
 import { OtherSections } from './others.tsx'
+import { OutboxSection } from './outbox.tsx'
 import { Retries } from './retries.tsx'
 
 export function OverviewPage(): JSX.Element {
@@ -32,7 +32,9 @@ export function OverviewPage(): JSX.Element {
 function Processes(): JSX.Element {
 	const { t, overview } = useShared()
 	const { host, pid, startedAt } = overview.process
-	const relays = overview.outboxes.flatMap((outbox) => outbox.relays.filter(({ isThisProcess }) => !isThisProcess))
+	const relays = overview.outboxes.flatMap((outbox) =>
+		outbox.relays.filter(({ isThisProcess }) => !isThisProcess),
+	)
 	return (
 		<footer class="note">
 			<p>
@@ -47,7 +49,8 @@ function Processes(): JSX.Element {
 					{relays.map((relay, index) => (
 						<span key={relay.id}>
 							{index > 0 && ', '}
-							<Outside text={relay.id} /> ({t.words.processLine(relay.host, relay.pid)}, <Time at={relay.seenAt} />)
+							<Outside text={relay.id} /> ({t.words.processLine(relay.host, relay.pid)},{' '}
+							<Time at={relay.seenAt} />)
 						</span>
 					))}
 				</p>

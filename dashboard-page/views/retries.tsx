@@ -34,8 +34,12 @@ function Source({ row }: { row: RetryRow }): JSX.Element {
 			</h3>
 			<dl class="tiles small">
 				<Tile label={t.retryRate}>{formatSignificant(row.retriesPerSecond)}</Tile>
-				<Tile label={t.successRate}>{row.successRate === null ? t.none : formatPercent(row.successRate, 0)}</Tile>
-				<Tile label={t.meanRetries}>{row.meanRetries === null ? t.none : formatSignificant(row.meanRetries)}</Tile>
+				<Tile label={t.successRate}>
+					{row.successRate === null ? t.none : formatPercent(row.successRate, 0)}
+				</Tile>
+				<Tile label={t.meanRetries}>
+					{row.meanRetries === null ? t.none : formatSignificant(row.meanRetries)}
+				</Tile>
 				<Tile label={t.failureRate} tone={row.failuresPerSecond > 0 ? 'bad' : undefined}>
 					{formatSignificant(row.failuresPerSecond)}
 				</Tile>

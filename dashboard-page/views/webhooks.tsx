@@ -34,7 +34,11 @@ export function Webhooks(): JSX.Element {
 					value={webhooks}
 					onChange={(name) => change({ webhooks: name })}
 				/>
-				<FilterField label={t.tenant} value={filter['tenant'] ?? ''} onInput={(tenant) => change({ tenant })} />
+				<FilterField
+					label={t.tenant}
+					value={filter['tenant'] ?? ''}
+					onInput={(tenant) => change({ tenant })}
+				/>
 				<Choice
 					label={t.enabled}
 					value={filter['isEnabled'] ?? ''}
@@ -71,7 +75,12 @@ export function Webhooks(): JSX.Element {
 							actions.flatMap(({ action }) =>
 								action === 'cancel-job'
 									? []
-									: [<ActionButton key={action} request={{ action, source: webhooks, subject: url, target: id }} />],
+									: [
+											<ActionButton
+												key={action}
+												request={{ action, source: webhooks, subject: url, target: id }}
+											/>,
+										],
 							),
 					},
 				]}
@@ -104,7 +113,8 @@ function State({ row }: { row: EndpointRow }): JSX.Element {
 	if (!row.isEnabled)
 		return (
 			<>
-				<Badge tone="bad">{t.disabled}</Badge> <Outside text={row.disabledReason} /> <Time at={row.disabledAt} />
+				<Badge tone="bad">{t.disabled}</Badge> <Outside text={row.disabledReason} />{' '}
+				<Time at={row.disabledAt} />
 			</>
 		)
 	if (row.failingSince === null) return <Badge tone="good">{t.enabled}</Badge>
