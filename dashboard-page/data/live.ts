@@ -75,7 +75,11 @@ export function connect(
 			onOverview(overview)
 			if (poll !== undefined) onConnection('polling')
 		} catch (error) {
-			onConnection(error instanceof ApiError && (error.status === 401 || error.status === 403) ? 'denied' : 'reconnecting')
+			onConnection(
+				error instanceof ApiError && (error.status === 401 || error.status === 403)
+					? 'denied'
+					: 'reconnecting',
+			)
 		}
 	}
 

@@ -54,7 +54,14 @@ export function toAction(request: ActionRequest, entered: Entered): Action | und
 	const rate = perSecond === undefined ? {} : { perSecond }
 	switch (action) {
 		case 'replay':
-			return { action, source, selection: selectionOf(request, from), ...(canary ? { canary } : {}), ...rate, ...why }
+			return {
+				action,
+				source,
+				selection: selectionOf(request, from),
+				...(canary ? { canary } : {}),
+				...rate,
+				...why,
+			}
 		case 'discard':
 			return { action, source, selection: selectionOf(request, from), reason }
 		case 'retry':

@@ -35,7 +35,4 @@ export function addOverview(histories: Histories, overview: Overview): Histories
 	)
 }
 
-const added = (values: readonly number[], value: number): number[] => [
-	...values.slice(1 - MAX_POINTS),
-	value,
-]
+const added = (values: readonly number[], value: number): number[] => [...values.slice(1 - MAX_POINTS), value]

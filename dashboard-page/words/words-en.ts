@@ -41,7 +41,8 @@ export const en: PageWords = {
 		denied: 'The server does not allow this. Sign in again, then reload the page.',
 	},
 	readOnly: 'Read only: you may look, but not act.',
-	databaseOnly: 'This shows what the database knows. Circuits, retries and failed calls are in the memory of your processes.',
+	databaseOnly:
+		'This shows what the database knows. Circuits, retries and failed calls are in the memory of your processes.',
 	loading: 'Loading…',
 	none: '–',
 	more: 'Show more',
@@ -68,7 +69,8 @@ export const en: PageWords = {
 	rejected: 'Rejected',
 	lastError: 'Last error',
 	retries: 'Retries',
-	retriesNote: 'Rates of the last minute; charts of the last ten minutes. Calls that succeed immediately are not counted.',
+	retriesNote:
+		'Rates of the last minute; charts of the last ten minutes. Calls that succeed immediately are not counted.',
 	retryRate: 'Retries/s',
 	successRate: 'Success of retried calls',
 	meanRetries: 'Retries per retried call',
@@ -170,7 +172,8 @@ export const en: PageWords = {
 	outcome: 'Outcome',
 	response: 'Response',
 	selectRow: 'Select message',
-	deadNote: 'Dead letters with the same cause are one group. Nothing else waits for them, except later messages of their keys.',
+	deadNote:
+		'Dead letters with the same cause are one group. Nothing else waits for them, except later messages of their keys.',
 	noDead: 'There are no dead letters.',
 	group: 'Group',
 	count: 'Count',

@@ -41,7 +41,8 @@ export const ja: PageWords = {
 		denied: 'アクセスが許可されていません。サインインし直してから再読み込みしてください。',
 	},
 	readOnly: '閲覧のみ: 操作はできません。',
-	databaseOnly: 'データベースからわかる情報だけを表示しています。サーキット、リトライ、失敗した呼び出しは、各プロセスのメモリー上にあります。',
+	databaseOnly:
+		'データベースからわかる情報だけを表示しています。サーキット、リトライ、失敗した呼び出しは、各プロセスのメモリー上にあります。',
 	loading: '読み込み中…',
 	none: '–',
 	more: 'さらに表示',
@@ -110,7 +111,8 @@ export const ja: PageWords = {
 	failed: '失敗',
 	seen: '最後のハートビート',
 	started: '起動',
-	noHistory: '送信済みのメッセージは保存されていません。アウトボックスの history オプションを設定すると、ここで検索できます。',
+	noHistory:
+		'送信済みのメッセージは保存されていません。アウトボックスの history オプションを設定すると、ここで検索できます。',
 	idempotency: '冪等キー',
 	replays: '応答の再利用',
 	conflicts: '競合',
@@ -170,7 +172,8 @@ export const ja: PageWords = {
 	outcome: '結果',
 	response: '応答',
 	selectRow: 'メッセージを選択',
-	deadNote: '原因が同じデッドレターを 1 つのグループにまとめています。同じキーの後続メッセージを除き、ほかの配送には影響しません。',
+	deadNote:
+		'原因が同じデッドレターを 1 つのグループにまとめています。同じキーの後続メッセージを除き、ほかの配送には影響しません。',
 	noDead: 'デッドレターはありません。',
 	group: 'グループ',
 	count: '件数',
@@ -262,7 +265,9 @@ export const ja: PageWords = {
 	waiting: (destinations) => `一時停止中、またはサーキットがオープンのため、送信を待つ宛先: ${destinations}`,
 	confirm: (button, messages) => (messages === undefined ? button : `${button}（${messages}）`),
 	changed: (button, count) =>
-		count === null ? `${button}: 開始しました。` : `${button}: 完了しました${count > 1 ? `（${count} 件）` : ''}。`,
+		count === null
+			? `${button}: 開始しました。`
+			: `${button}: 完了しました${count > 1 ? `（${count} 件）` : ''}。`,
 	progress: (changed, total) => `${changed} / ${total}`,
 	describeSeries: (label, last, most) => `${label}: 現在 ${last}、最大 ${most}`,
 }

@@ -85,6 +85,7 @@ export function createDashboard(options: DashboardOptions, parts: DashboardParts
 		{
 			...settings,
 			runtime,
+			redactor,
 			isDatabaseOnly,
 		},
 	)

@@ -4,7 +4,7 @@ import { safeGet, safeMessage } from '../../core/classify/safe-get.ts'
 import { notify } from '../../core/options/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { ProblemReports } from '../../telemetry/observe/report.ts'
-import { redactText } from '../../telemetry/redact/redactor.ts'
+import type { Redactor } from '../../telemetry/redact/redactor.ts'
 import type { Access, Action } from '../contract.ts'
 import type { DashboardAction, DashboardOptions } from '../options.ts'
 import type { CircuitAction, LivePart, QueueAction, QueuePart } from '../parts.ts'
@@ -20,6 +20,7 @@ import { NOT_STORED, respond, respondJson, respondRejected, withoutBody } from '
 
 export interface ServerSettings extends Pick<DashboardOptions, 'authorize' | 'actor' | 'onAction'> {
 	readonly runtime: Runtime
+	readonly redactor: Redactor
 	/** True for a dashboard that knows only what the database knows. */
 	readonly isDatabaseOnly: boolean
 }
@@ -158,7 +159,7 @@ export class DashboardServer {
 			this.#record({ at, by, action })
 			return result
 		} catch (error) {
-			this.#record({ at, by, action, error: messageOf(error) })
+			this.#record({ at, by, action, error: this.#messageOf(error) })
 			throw error
 		} finally {
 			this.#feed.refresh()
@@ -170,12 +171,16 @@ export class DashboardServer {
 		if (onAction) notify('onAction', onAction, record)
 	}
 
+	#messageOf(error: unknown): string {
+		return this.#settings.redactor.text(safeMessage(error), 'error')
+	}
+
 	#failure(error: unknown): Response {
 		const code = String(safeGet(error, 'code'))
-		if (INVALID.includes(code)) return respondRejected(invalid(messageOf(error)))
+		if (INVALID.includes(code)) return respondRejected(invalid(this.#messageOf(error)))
 		// Errors of the package are written for its users, except for those that quote a database.
 		if (/^YAOKI_(?!.*_STORE$)/.test(code))
-			return respondRejected(new Rejection(409, 'failed', messageOf(error)))
+			return respondRejected(new Rejection(409, 'failed', this.#messageOf(error)))
 		this.report(error)
 		return respondRejected(new Rejection(500, 'failed', FAILED))
 	}
@@ -187,8 +192,6 @@ const CIRCUIT_ACTIONS: readonly string[] = ['isolate', 'release', 'reset'] satis
 
 const isOfCircuit = (action: CircuitAction | QueueAction): action is CircuitAction =>
 	CIRCUIT_ACTIONS.includes(action.action)
-
-const messageOf = (error: unknown): string => redactText(safeMessage(error))
 
 function wrongMethod(place: Place, method: string): Rejection | undefined {
 	const allow = place.kind === 'api' && WRITES.includes(place.name) ? ['POST'] : ['GET', 'HEAD']

@@ -49,7 +49,8 @@ export const en: Words = {
 		'messages-late': (p) =>
 			`messages to ${p.destination} are ${duration(p.lagMs)} late, ${counted(p.due, 'message')} due`,
 		'no-relay': (p) => `no relay is running${since(p.sinceMs)}, ${wait(p.due)}`,
-		'relay-ended': (p) => `relay ${p.relay} ended without a shutdown${p.sinceMs === null ? '' : ` ${duration(p.sinceMs)} ago`}`,
+		'relay-ended': (p) =>
+			`relay ${p.relay} ended without a shutdown${p.sinceMs === null ? '' : ` ${duration(p.sinceMs)} ago`}`,
 		'dead-letters': (p) => `${counted(p.dead, 'dead letter')} to ${p.destination}`,
 		'endpoints-disabled': (p) =>
 			`${counted({ count: p.endpoints, isCapped: false }, 'endpoint')} disabled after failures`,

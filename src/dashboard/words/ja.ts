@@ -55,7 +55,8 @@ export const ja: Words = {
 			`リレー ${p.relay} が${p.sinceMs === null ? '' : ` ${duration(p.sinceMs)}前に`}異常終了`,
 		'dead-letters': (p) => `宛先 ${p.destination} のデッドレターが ${items(p.dead)}`,
 		'endpoints-disabled': (p) => `失敗が続いたため無効になったエンドポイントが ${p.endpoints} 件`,
-		'endpoints-failing': (p) => `${since(p.sinceMs)}失敗が続いているエンドポイントが ${p.endpoints} 件`.trimStart(),
+		'endpoints-failing': (p) =>
+			`${since(p.sinceMs)}失敗が続いているエンドポイントが ${p.endpoints} 件`.trimStart(),
 		'clock-behind': (p) => `データベースの時計が ${duration(p.behindMs)} 巻き戻されました`,
 		unreadable: (p) => `${since(p.sinceMs)}状態を取得できません: ${p.error}`.trimStart(),
 	},
@@ -70,7 +71,8 @@ export const ja: Words = {
 		'destination-retry-after': 'そのままお待ちください。受信側からの要求です。メッセージは失われません。',
 		'messages-late': 'リレーを増やすか、宛先の同時送信数を上げてください。',
 		'no-relay': 'リレーを起動してください。それまでメッセージは失われません。',
-		'relay-ended': 'プロセスが終了した原因を確認してください。送信中だったメッセージは、リース終了後に他のリレーが送信します。',
+		'relay-ended':
+			'プロセスが終了した原因を確認してください。送信中だったメッセージは、リース終了後に他のリレーが送信します。',
 		'dead-letters': '原因を取り除いてから、まずカナリアで再投入してください。',
 		'endpoints-disabled': '顧客に確認してから有効に戻し、届かなかったメッセージを再送してください。',
 		'endpoints-failing': '顧客に確認してください。失敗が続くと、エンドポイントは無効になります。',

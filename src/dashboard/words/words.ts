@@ -2,7 +2,15 @@
  * What a language has to say about the figures. The page and `yaoki top` use the same sentences. Pure functions of the
  * contract, without a document: a language that lacks a text does not compile.
  */
-import type { CircuitRow, Count, DestinationRow, JobView, LimitRow, MessageStatus, Problem } from '../contract.ts'
+import type {
+	CircuitRow,
+	Count,
+	DestinationRow,
+	JobView,
+	LimitRow,
+	MessageStatus,
+	Problem,
+} from '../contract.ts'
 
 export type Language = 'en' | 'ja'
 

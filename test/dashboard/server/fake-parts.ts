@@ -55,12 +55,16 @@ export class FakeParts {
 		audit: (query) => this.#ask('audit', query, { records: [], next: null }),
 		endpoints: (query) => this.#ask('endpoints', query, { endpoints: [], next: null }),
 		plan: ({ action }) =>
-			this.#ask('plan', { action }, {
-				matching: { count: 3, isCapped: false },
-				destinations: ['bank'],
-				waiting: [],
-				command: 'yaoki outbox replay',
-			}),
+			this.#ask(
+				'plan',
+				{ action },
+				{
+					matching: { count: 3, isCapped: false },
+					destinations: ['bank'],
+					waiting: [],
+					command: 'yaoki outbox replay',
+				},
+			),
 		run: async (action, { by }) => {
 			this.ran.push({ action, by })
 			await this.before()
@@ -76,7 +80,10 @@ export function fakeDashboard(options: Partial<DashboardOptions> = {}): {
 	readonly page: Dashboard
 } {
 	const parts = new FakeParts()
-	const page = createDashboard({ observe: { payments: retry({ maxRetries: 2 }) }, authorize: () => 'all', ...options }, parts)
+	const page = createDashboard(
+		{ observe: { payments: retry({ maxRetries: 2 }) }, authorize: () => 'all', ...options },
+		parts,
+	)
 	onTestFinished(() => page.close())
 	return { parts, page }
 }
@@ -99,4 +106,9 @@ export const circuitWith = (calls: number, lastError: string | null = null): Cir
 	isIsolatedHere: false,
 })
 
-export const PAUSE = { action: 'pause', source: 'orders', destination: 'bank', reason: 'maintenance' } as const
+export const PAUSE = {
+	action: 'pause',
+	source: 'orders',
+	destination: 'bank',
+	reason: 'maintenance',
+} as const

@@ -34,12 +34,14 @@ const expressWith =
 		return started(createServer(app as RequestListener))
 	}
 
-
 const SERVERS: readonly (readonly [name: string, start: (page: Dashboard) => Promise<string>])[] = [
 	['node:http', (page) => started(createServer(page.node))],
 	['Express 4', expressWith(express4)],
 	['Express 4 behind express.json()', expressWith(express4, [express4.json()])],
-	['Express 4 behind a parser of another type', expressWith(express4, [express4.urlencoded({ extended: true })])],
+	[
+		'Express 4 behind a parser of another type',
+		expressWith(express4, [express4.urlencoded({ extended: true })]),
+	],
 	['Express 5', expressWith(express)],
 	['Express 5 behind express.json()', expressWith(express, [express.json()])],
 	['Express 5 behind express.text()', expressWith(express, [express.text({ type: '*/*' })])],
@@ -128,7 +130,10 @@ describe.each(SERVERS)('%s', (_name, start) => {
 		}
 
 		const api = `${origin}${BASE}/_yaoki/api`
-		expect(await (await fetch(`${api}/overview`)).json()).toMatchObject({ access: 'all', circuits: [{ calls: 7 }] })
+		expect(await (await fetch(`${api}/overview`)).json()).toMatchObject({
+			access: 'all',
+			circuits: [{ calls: 7 }],
+		})
 		expect((await fetch(`${api}/messages?outbox=orders&text=a%20b`)).status).toBe(200)
 		expect(parts.asked.at(-1)).toEqual({ what: 'messages', query: { outbox: 'orders', text: 'a b' } })
 

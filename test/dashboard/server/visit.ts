@@ -10,7 +10,10 @@ export interface Visit {
 	readonly html: string
 }
 
-export async function visit(url: string, get: (url: string) => Promise<Response> = (one) => fetch(one)): Promise<Visit> {
+export async function visit(
+	url: string,
+	get: (url: string) => Promise<Response> = (one) => fetch(one),
+): Promise<Visit> {
 	const response = await get(url)
 	const html = await response.text()
 	if (response.status !== 200) throw new Error(`${response.status} ${html}`)
@@ -23,7 +26,11 @@ export const linksOf = ({ url, html }: Visit): string[] =>
 	[...html.matchAll(/(?:src|href)="?([^"\s>]+)/g)].map(([, link = '']) => new URL(link, url).href)
 
 /** A write, as the page sends it. */
-export const writeOf = ({ url, token, cookie }: Visit, body: unknown, headers: Record<string, string> = {}): RequestInit => ({
+export const writeOf = (
+	{ url, token, cookie }: Visit,
+	body: unknown,
+	headers: Record<string, string> = {},
+): RequestInit => ({
 	method: 'POST',
 	headers: {
 		'content-type': 'application/json',
