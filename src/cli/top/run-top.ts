@@ -23,7 +23,7 @@ export async function runTop(args: TopArguments, io: CommandIo): CommandResult {
 	}
 	rejectWithout('a database, so leave out the URL', { database, databaseFile, schema, noPrepare })
 	// The headers of YAOKI_HEADERS are for the destination of `yaoki relay`, which is another server.
-	const headers = readHeaders({ header, headerFile }, { env: {}, warn: (text) => io.warn(text) })
+	const headers = readHeaders({ header, headerFile }, { env: {}, warn: io.warn })
 	const { name, read } = overviewOfUrl(url, headers, io.runtime)
 	return showTop(name, read, limits, io)
 }
