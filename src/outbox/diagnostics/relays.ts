@@ -1,5 +1,5 @@
 /** What relays report by heartbeats: that they are alive, what they serve, what is in flight. */
-import { servesBy } from '../destinations/destination-pattern.ts'
+import { servesBy } from '../../text/name-pattern.ts'
 import type { RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts } from '../store/store-stats.ts'
 

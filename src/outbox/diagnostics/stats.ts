@@ -2,7 +2,7 @@
  * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact
  * count of ten million rows can overload a database just when it is needed.
  */
-import { isPattern } from '../destinations/destination-pattern.ts'
+import { isPattern } from '../../text/name-pattern.ts'
 import { FORECAST_STEP_MS, NOTHING_BLOCKED } from '../store/counting.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'

@@ -19,7 +19,7 @@ import type {
 	StoreFilter,
 } from '../store.ts'
 import { editChanges, operatorChanges } from '../stored-values.ts'
-import { FINGERPRINT, filterSql, Parameters } from './messages.ts'
+import { FINGERPRINT, filterSql, Parameters, seqOf } from './messages.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 /**
@@ -184,7 +184,7 @@ export function deadLetterOperations(
 				where due_at > ${NOW} and (lease_until is null or lease_until <= ${NOW})
 					${filter.ids === undefined ? 'and attempts > 0' : ''}
 					and ${filterSql('outbox', filter, parameters)}
-				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
+				order by ${seqOf('outbox', filter)} limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning id, seq
 		)${MOVED_IDS}`
 			return runForIds(sql, parameters)
@@ -196,7 +196,7 @@ export function deadLetterOperations(
 			update {s}.outbox set expires_at = ${NOW}, due_at = least(due_at, ${NOW}) where id = any(array(
 				select id from {s}.outbox
 				where (expires_at is null or expires_at > ${NOW}) and (lease_until is null or lease_until <= ${NOW}) and ${filterSql('outbox', filter, parameters)}
-				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
+				order by ${seqOf('outbox', filter)} limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning *
 		)${auditSql('expire', operator, null, parameters, 'null')}${MOVED_IDS}`
 			return runForIds(sql, parameters)

@@ -27,6 +27,13 @@ const TIME_COLUMN: Record<Table, string> = {
 
 const IN_FLIGHT = 'coalesce(lease_until > {now}, false)'
 
+/** What the indexes of searches begin with. */
+const SEARCHED = { destination: "(destination || '')", key: "(key || '')" } as const
+
+/** The enqueue order, as the index has it that a search with this filter uses. */
+export const seqOf = (table: Table, { destination }: StoreFilter): string =>
+	table === 'outbox' && destination === undefined ? '(seq + 0)' : 'seq'
+
 /** Dead letters without an error have the empty fingerprint. */
 export const FINGERPRINT = "coalesce(error_fingerprint, '')"
 
@@ -52,8 +59,11 @@ export function filterSql(table: Table, filter: StoreFilter, parameters: Paramet
 	if (ids !== undefined)
 		conditions.push(`id = any(${parameters.add(uuidList(ids.filter(isUuid)), 'text::uuid[]')})`)
 	compare('topic', topic)
-	compare('destination', destination)
-	compare('key', key)
+	// The queue has an index of destination and key, which claims use too.
+	const isOfKey = table === 'outbox' && key !== undefined
+	compare(isOfKey ? 'destination' : SEARCHED.destination, destination)
+	if (key !== undefined && table !== 'outbox') conditions.push('key is not null')
+	compare(table === 'outbox' ? 'key' : SEARCHED.key, key)
 	if (table === 'outbox') conditions.push(cause === undefined ? 'true' : 'false')
 	else compare('cause', cause)
 	compare(fingerprint === '' ? FINGERPRINT : 'error_fingerprint', fingerprint)
@@ -134,19 +144,21 @@ export const messageOperations = (
 		// Starting over for an invalid id would make a caller page forever.
 		if (after !== undefined && !isUuid(after)) return []
 		const parameters = new Parameters()
-		let page = 'true'
+		let pageOf = (_seq: string): string => 'true'
 		if (after !== undefined) {
 			const [position] = await executor.run<{ seq: Big }>(AFTER, [after])
-			page =
+			const start =
 				position === undefined
-					? `id > ${parameters.add(after, 'uuid')}`
-					: `seq > ${parameters.add(Number(position.seq), 'bigint')}`
+					? parameters.add(after, 'uuid')
+					: parameters.add(Number(position.seq), 'bigint')
+			pageOf = (seq) => `${position === undefined ? 'id' : seq} > ${start}`
 		}
 		const max = parameters.add(limit, 'int')
-		const parts = tablesOf(filter.status).map(
-			(table) => `(select ${SHARED}, ${REST[table]} from {s}.${table}
-			where ${page} and ${filterSql(table, filter, parameters)} order by seq limit ${max})`,
-		)
+		const parts = tablesOf(filter.status).map((table) => {
+			const seq = seqOf(table, filter)
+			return `(select ${SHARED}, ${REST[table]} from {s}.${table}
+			where ${pageOf(seq)} and ${filterSql(table, filter, parameters)} order by ${seq} limit ${max})`
+		})
 		const sql = `select * from (${parts.join(' union all ')}) m order by seq limit ${max}`
 		return (await executor.runOnce<MessageRow>(sql, parameters.values)).map(toMessage)
 	},

@@ -15,6 +15,11 @@
  * can appear before it. The others are in a small index of their own, because a claim that knows where the
  * first message of a key is still has to find those that appear before it.
  *
+ * Lists are in the order of `seq`, and people search by destination, key, cause and time. An index of each search has
+ * `seq` before the time: the time is compared within the index, and the rows of a page are all that is read of the table.
+ * Those indexes begin with an expression (`seq + 0`, `destination || ''`) that only searches contain: with outdated
+ * statistics, the planner would use them for claims, and read the whole queue.
+ *
  * `webhook_subscriptions` has the topics of enabled endpoints, in a form in which an event finds its endpoints.
  * No index contains a column that a failed attempt of an endpoint changes.
  */
@@ -89,6 +94,8 @@ create index outbox_order on {s}.outbox (destination, key, seq) where key is not
 create index outbox_out_of_order on {s}.outbox (destination collate "C", key, seq) where not in_order and key is not null;
 create index outbox_replayed on {s}.outbox (destination collate "C", key, seq) where replayed and key is not null;
 create index outbox_crashed on {s}.outbox (destination collate "C", due_at, seq) where crashes > 0;
+create index outbox_seq on {s}.outbox ((seq + 0), created_at);
+create index outbox_search on {s}.outbox ((destination || ''), seq, created_at);
 create index outbox_retried on {s}.outbox (destination, (created_at + first_due_after_ms)) where first_due_after_ms is not null;
 
 create table {s}.outbox_dead (${MESSAGE},
@@ -97,8 +104,11 @@ create table {s}.outbox_dead (${MESSAGE},
 	cause text not null,
 	blocks boolean not null default false
 );
-create index outbox_dead_seq on {s}.outbox_dead (seq);
+create index outbox_dead_seq on {s}.outbox_dead (seq, died_at);
 create index outbox_dead_destination on {s}.outbox_dead (destination, died_at);
+create index outbox_dead_search on {s}.outbox_dead ((destination || ''), seq, died_at);
+create index outbox_dead_cause on {s}.outbox_dead (cause, seq, died_at);
+create index outbox_dead_key on {s}.outbox_dead ((key || ''), seq) where key is not null;
 create index outbox_dead_fingerprint on {s}.outbox_dead (error_fingerprint, seq);
 create index outbox_dead_blocks on {s}.outbox_dead (destination collate "C", key, seq) where blocks;
 
@@ -108,7 +118,9 @@ create table {s}.outbox_history (${MESSAGE},
 	cause text
 );
 create index outbox_history_ended on {s}.outbox_history (ended_at);
-create index outbox_history_seq on {s}.outbox_history (seq);
+create index outbox_history_seq on {s}.outbox_history (seq, created_at);
+create index outbox_history_search on {s}.outbox_history ((destination || ''), seq, created_at);
+create index outbox_history_key on {s}.outbox_history ((key || ''), seq) where key is not null;
 
 create table {s}.outbox_dedupe (
 	dedupe_key text primary key,

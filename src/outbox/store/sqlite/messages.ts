@@ -18,6 +18,12 @@ const TIME_COLUMN: Readonly<Record<Table, string>> = {
 	yaoki_outbox_history: 'created_at',
 }
 
+/** All destinations of the queue, by jumps in an index. The index of keys begins with the destination, so that a claim finds the first of a key. */
+const DESTINATIONS = `destination IN (WITH RECURSIVE names (name) AS (
+	SELECT min(destination) FROM yaoki_outbox
+	UNION ALL SELECT (SELECT min(destination) FROM yaoki_outbox WHERE destination > name) FROM names WHERE name IS NOT NULL
+) SELECT name FROM names WHERE name IS NOT NULL)`
+
 interface Condition {
 	readonly sql: string
 	readonly params: readonly SqlValue[]
@@ -37,6 +43,7 @@ export function conditionOf(filter: StoreFilter, table: Table, now: number): Con
 	add('topic = ?', topic)
 	add('destination = ?', destination)
 	add('key = ?', key)
+	if (table === 'yaoki_outbox' && key !== undefined && destination === undefined) parts.push(DESTINATIONS)
 	// A queued message has no cause.
 	add(table === 'yaoki_outbox' ? '? IS NULL' : 'cause = ?', cause)
 	// The empty fingerprint selects rows without an error; other fingerprints must use the index.

@@ -103,6 +103,8 @@ CREATE TABLE yaoki_outbox_dead (
 ) STRICT;
 CREATE INDEX yaoki_outbox_dead_destination ON yaoki_outbox_dead (destination);
 CREATE INDEX yaoki_outbox_dead_blocking ON yaoki_outbox_dead (destination, key) WHERE blocks = 1;
+CREATE INDEX yaoki_outbox_dead_cause ON yaoki_outbox_dead (cause);
+CREATE INDEX yaoki_outbox_dead_key ON yaoki_outbox_dead (key) WHERE key IS NOT NULL;
 CREATE INDEX yaoki_outbox_dead_group ON yaoki_outbox_dead (error_fingerprint, cause);
 
 CREATE TABLE yaoki_outbox_history (
@@ -112,6 +114,8 @@ CREATE TABLE yaoki_outbox_history (
 	cause TEXT,${CONTENT}
 ) STRICT;
 CREATE INDEX yaoki_outbox_history_ended ON yaoki_outbox_history (ended_at);
+CREATE INDEX yaoki_outbox_history_destination ON yaoki_outbox_history (destination);
+CREATE INDEX yaoki_outbox_history_key ON yaoki_outbox_history (key) WHERE key IS NOT NULL;
 
 CREATE TABLE yaoki_outbox_dedupe (
 	dedupe_key TEXT PRIMARY KEY,

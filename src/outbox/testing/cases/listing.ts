@@ -161,6 +161,31 @@ export const filters: CaseTable = {
 		await expectMatches(t, { topic: 't', key: 'K' }, [])
 	},
 
+	'a key matches messages of all destinations, queued, dead and sent': async (t) => {
+		const died = await t.addDeadLetter({ destination: 'a', key: 'k' })
+		const gone = await t.enqueueOne({ destination: 'a', key: 'k' })
+		await t.settle((await t.claim()).map(sent), true)
+		const [b, c] = await t.enqueue({ destination: 'b', key: 'k' }, { destination: 'c', key: 'k' })
+		await t.enqueue({ destination: 'd', key: 'l' }, { destination: 'c' })
+		assert.deepEqual(await t.list({ key: 'k' }), [died, b, c])
+		assert.deepEqual(await t.list({ key: 'k', destination: 'c' }), [c])
+		assert.deepEqual(await t.list({ key: 'k', status: 'pending' }), [b, c])
+		assert.deepEqual(await t.list({ key: 'k', status: 'sent' }), [gone])
+		assert.deepEqual(idsOf(await t.store.list({ key: 'k' }, 2, died)), [b, c])
+	},
+
+	'destination and time match in enqueue order, page by page': async (t) => {
+		await t.enqueue({ destination: 'a' }, { destination: 'b' })
+		await t.advance(HOUR)
+		const since = await t.now()
+		const late = await t.enqueue({ destination: 'b' }, { destination: 'a' }, { destination: 'b' })
+		assert.deepEqual(await t.list({ since }), late)
+		assert.deepEqual(await t.list({ since, destination: 'b' }), [late[0], late[2]])
+		assert.deepEqual(idsOf(await t.store.list({ since, destination: 'b' }, 9, late[0])), [late[2]])
+		assert.deepEqual(idsOf(await t.store.list({ since }, 1, late[0])), [late[1]])
+		assert.deepEqual(await t.list({ until: since, destination: 'a', status: 'sent' }), [])
+	},
+
 	'topic, destination and key match dead letters and history': async (t) => {
 		const died = await t.addDeadLetter({ topic: 't', key: 'k' })
 		await t.addDeadLetter({ topic: 'u', key: 'l' })
