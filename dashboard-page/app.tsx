@@ -120,7 +120,9 @@ export function App(): JSX.Element {
 					{shared ? (
 						<>
 							<StaleNote connection={connection} />
-							<div class={connection === 'reconnecting' || connection === 'denied' ? 'old' : ''}>
+							<div
+								class={connection === 'reconnecting' || connection === 'denied' ? 'content old' : 'content'}
+							>
 								<Summary />
 								<CurrentView />
 							</div>

@@ -40,16 +40,16 @@ export function draw(element: HTMLElement, data: ChartData, style: ChartStyle): 
 			width: Math.max(80, element.clientWidth),
 			height: style.height,
 			legend: { show: false },
-			padding: style.isSmall ? [2, 0, 2, 0] : [8, 12, 0, 0],
+			padding: style.isSmall ? [2, 0, 2, 0] : [8, 28, 0, 0],
 			cursor: { drag: { setScale: false }, y: false, points: { size: 6 } },
 			scales: { y: { range: (_, _min, max) => [0, Math.max(1, max * 1.1)] } },
 			axes: style.isSmall
 				? [{ show: false }, { show: false }]
 				: [
-						{ ...axis, size: 28, values: (_, times) => times.map(clock) },
+						{ ...axis, size: 28, space: 90, values: (_, times) => times.map(clock) },
 						{
 							...axis,
-							size: 44,
+							size: 58,
 							incrs: [
 								0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5,
 								5e5, 1e6,

@@ -18,19 +18,22 @@ export function useKeyboard(isOn: boolean, handlers: Handlers): void {
 		const press = (event: KeyboardEvent): void => {
 			if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
 			if (document.querySelector('dialog[open]')) return
-			if (event.key === 'Escape') return leave()
-			if (!isOn || isTyping(event.target)) return
-			if (event.key === 'j' || event.key === 'k') moveRow(event.key === 'j' ? 1 : -1)
-			else if (event.key === 'r') current.current.refresh()
-			else if (event.key === '?') current.current.help()
-			else if (event.key === '/') search(current.current)
-			else if (event.key === 'Enter') return openRow(event)
-			else return
-			event.preventDefault()
+			if (event.key === 'Escape') leave()
+			else if (isOn && !isTyping(event.target) && run(event, current.current)) event.preventDefault()
 		}
 		addEventListener('keydown', press)
 		return () => removeEventListener('keydown', press)
 	}, [isOn])
+}
+
+/** Returns false if the key is not a shortcut. */
+function run({ key, target }: KeyboardEvent, handlers: Handlers): boolean {
+	if (key === 'j' || key === 'k') moveRow(key === 'j' ? 1 : -1)
+	else if (key === 'r') handlers.refresh()
+	else if (key === '?') handlers.help()
+	else if (key === '/') search(handlers)
+	else return key === 'Enter' && openRow(target)
+	return true
 }
 
 function search(handlers: Handlers): void {
@@ -51,9 +54,9 @@ function moveRow(step: 1 | -1): void {
 	rows[next]?.focus()
 }
 
-/** Follows the first link or button of the row with the focus. */
-function openRow(event: KeyboardEvent): void {
-	if (!(event.target instanceof HTMLElement) || !event.target.matches('[data-row]')) return
-	event.preventDefault()
-	event.target.querySelector<HTMLElement>('a, summary, button:not(.copy)')?.click()
+/** Follows the first link or button of the row with the focus. Returns false if no row has it. */
+function openRow(target: EventTarget | null): boolean {
+	if (!(target instanceof HTMLElement) || !target.matches('[data-row]')) return false
+	target.querySelector<HTMLElement>('a, summary, button:not(.copy)')?.click()
+	return true
 }

@@ -84,9 +84,10 @@ export function connect(
 	}
 
 	const follow = (): void => {
-		if (!document.hidden) return open()
-		close()
-		onConnection('hidden')
+		if (document.hidden) {
+			close()
+			onConnection('hidden')
+		} else open()
 	}
 	document.addEventListener('visibilitychange', follow)
 	// A page that the back button restores has lost its stream.

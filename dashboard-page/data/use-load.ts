@@ -16,7 +16,7 @@ export function useLoad<Body>(path: string | undefined, version: unknown): Loade
 		error: undefined,
 		isLoading: false,
 	})
-	// biome-ignore lint/correctness/useExhaustiveDependencies: a new version loads the same path again
+	// A new version loads the same path again.
 	useEffect(() => {
 		if (path === undefined) return
 		const abort = new AbortController()

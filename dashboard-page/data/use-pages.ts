@@ -65,7 +65,7 @@ export function usePages<Body, Item>(
 	}
 
 	const loaded = useRef<string>(undefined)
-	// biome-ignore lint/correctness/useExhaustiveDependencies: a new version loads the same list again
+	// A new version loads the same list again.
 	useEffect(() => {
 		const isSame = loaded.current === path
 		loaded.current = path

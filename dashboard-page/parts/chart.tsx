@@ -31,7 +31,7 @@ export function Series(props: {
 	const latest = useRef(data)
 	latest.current = data
 
-	// biome-ignore lint/correctness/useExhaustiveDependencies: drawn again for other colors, and updated below
+	// Drawn again for other colors, and updated below.
 	useEffect(() => {
 		let isGone = false
 		void import('../charts.ts').then(({ draw }) => {

@@ -82,7 +82,7 @@ export function FilterField(props: {
 	const { value, onInput } = props
 	const [typed, setTyped] = useState(value)
 	useEffect(() => setTyped(value), [value])
-	// biome-ignore lint/correctness/useExhaustiveDependencies: the handler is a new function in each rendering
+	// The handler is a new function in each rendering.
 	useEffect(() => {
 		if (typed.trim() === value) return
 		const timer = setTimeout(() => onInput(typed.trim()), DELAY_MS)

@@ -40,7 +40,10 @@ export function Header(props: Properties): JSX.Element {
 	return (
 		<header>
 			<p class="brand">
-				Yaoki <span lang="ja">八起き</span>
+				Yaoki{' '}
+				<span class="reading" lang="ja">
+					八起き
+				</span>
 			</p>
 			<nav aria-label={t.navigation}>
 				{overview &&

@@ -11,12 +11,12 @@ import { ActionButton } from './action-button.tsx'
 import { Badge, Link, Outside } from './bits.tsx'
 
 /** On the overview every problem; on other views one line. */
-export function Summary(): JSX.Element {
+export function Summary(): JSX.Element | null {
 	const { t, overview, route } = useShared()
 	const { problems } = overview
 	const [first] = problems
 	if (first === undefined)
-		return route.view === 'overview' ? <p class="summary fine">{t.words.nothingWrong}</p> : <></>
+		return route.view === 'overview' ? <p class="summary fine">{t.words.nothingWrong}</p> : null
 	const errors = problems.filter(({ severity }) => severity === 'error').length
 	const count = t.words.problemCount(errors, problems.length - errors)
 	if (route.view !== 'overview')
@@ -32,7 +32,7 @@ export function Summary(): JSX.Element {
 			</h2>
 			<ul>
 				{problems.map((problem, index) => (
-					// biome-ignore lint/suspicious/noArrayIndexKey: a problem has no identity
+					// A problem has no identity.
 					<li key={index} class={problem.severity} data-row="" tabIndex={-1}>
 						<Badge tone={problem.severity === 'error' ? 'bad' : 'warn'}>
 							{t.words.severities[problem.severity]}

@@ -125,7 +125,10 @@ export async function startSampleServer(assets: Assets, port = 0): Promise<Sampl
 
 	function asset(response: ServerResponse, name: string): void {
 		const found = Object.hasOwn(assets, name) ? assets[name] : undefined
-		if (!found) return json(response, 404, { code: 'not-found', message: 'Not found' })
+		if (!found) {
+			json(response, 404, { code: 'not-found', message: 'Not found' })
+			return
+		}
 		const text = gunzipSync(Buffer.from(found.gzip, 'base64')).toString('utf8')
 		response.writeHead(200, { 'content-type': found.type, 'content-security-policy': POLICY })
 		response.end(text.replace('name="yaoki-token" content=""', `name="yaoki-token" content="${TOKEN}"`))
