@@ -13,7 +13,7 @@ export const overviewOfDatabase = <T>(
 	use: (name: string, read: () => Promise<Overview>) => Promise<T>,
 ): Promise<T> =>
 	withDatabaseSources(args, io, async ({ target, observe }) => {
-		const handler = databaseDashboard({ observe, authorize: () => 'read', runtime: io.runtime })
+		const handler = databaseDashboard(target, { observe, authorize: () => 'read', runtime: io.runtime })
 		const read = async (): Promise<Overview> => {
 			const response = await handler(new Request(`http://127.0.0.1/${API_SEGMENT}/api/overview`))
 			if (!response.ok) throw new CliError('failure', await response.text())

@@ -13,7 +13,7 @@ import { serveDashboard } from './serve.ts'
 
 export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandResult =>
 	withDatabaseSources(args, io, async ({ target, observe }) => {
-		const handler = databaseDashboard({
+		const handler = databaseDashboard(target, {
 			observe,
 			actor: processUser,
 			payloads: args.noPayload ? 'hidden' : 'shown',
@@ -23,9 +23,11 @@ export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandRe
 		try {
 			const served = await serveDashboard(handler, args.port)
 			try {
+				// Listens before the URL is printed: a supervisor may stop a service as soon as it says that it runs.
+				const stopped = stopRequested(io.signal)
 				io.result({ url: served.url }, served.url)
 				io.note(`The dashboard of ${describeTarget(target)}. Press Ctrl-C to end it.`)
-				await stopRequested(io.signal)
+				await stopped
 			} finally {
 				await served.close()
 			}

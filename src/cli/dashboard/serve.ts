@@ -11,7 +11,10 @@ export interface ServedDashboard {
 }
 
 /** `port` 0: a free port. */
-export async function serveDashboard(handler: Pick<Dashboard, 'node'>, port: number): Promise<ServedDashboard> {
+export async function serveDashboard(
+	handler: Pick<Dashboard, 'node'>,
+	port: number,
+): Promise<ServedDashboard> {
 	const server = createServer(handler.node)
 	try {
 		server.listen(port, '127.0.0.1')

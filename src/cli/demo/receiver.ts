@@ -119,10 +119,10 @@ export class Receiver {
 
 	/** Fails like an order, but is not part of the ledger. */
 	#sendStock(response: ServerResponse): void {
-		if (this.isDown) return FAULT_RESPONSES.outage(response)
-		if (this.injectsFaults && this.#runtime.random() < SERVER_ERROR_SHARE)
-			return FAULT_RESPONSES.serverErrors(response)
-		response.writeHead(200).end('in stock')
+		if (this.isDown) FAULT_RESPONSES.outage(response)
+		else if (this.injectsFaults && this.#runtime.random() < SERVER_ERROR_SHARE)
+			FAULT_RESPONSES.serverErrors(response)
+		else response.writeHead(200).end('in stock')
 	}
 
 	#nextFault(): keyof Faults | undefined {

@@ -4,13 +4,13 @@
  */
 import { bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import { HttpError } from '../../core/errors/errors.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
-import { retry } from '../../core/retry/retry.ts'
-import { timeout } from '../../core/timeout/timeout.ts'
 import type { Policy } from '../../core/engine/policy.ts'
+import { HttpError } from '../../core/errors/errors.ts'
+import { retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
+import { timeout } from '../../core/timeout/timeout.ts'
 import type { DemoSchedule } from './schedule.ts'
 
 const CALL_EVERY_MS = 50

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Overview } from '../../../src/dashboard/contract.ts'
+import type { MessageView, Overview } from '../../../src/dashboard/contract.ts'
 import { Inbox, Outbox, sqliteInboxStore, sqliteOutboxStore, Webhooks } from '../../../src/outbox/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { listen } from '../../support/listen.ts'
@@ -93,6 +93,33 @@ describe('yaoki dashboard', () => {
 			expect(status).toBe(401)
 		},
 	)
+
+	test('shows commands that select the same database', async () => {
+		const { file, outbox } = await database()
+		const [id = ''] = await enqueue(outbox, 'billing', 1)
+		const { url } = await serve(['--database', file])
+		const message: MessageView = await (await fetch(`${url}_yaoki/api/message?outbox=outbox&id=${id}`)).json()
+		expect(message.actions.length).toBeGreaterThan(0)
+		for (const { command } of message.actions) expect(command).toContain(`--database ${file}`)
+	})
+
+	test('shows neither payload nor redacted fields, if asked for', async () => {
+		const { file, outbox } = await database()
+		const payload = { email: 'ada@example.com', amount: 5 }
+		const { id } = await outbox.enqueue({ topic: 'a', destination: 'billing', payload })
+		const payloadOf = async (...args: readonly string[]) => {
+			const { url } = await serve(['--database', file, ...args])
+			const message: MessageView = await (
+				await fetch(`${url}_yaoki/api/message?outbox=outbox&id=${id}`)
+			).json()
+			return message.payload
+		}
+		expect(await payloadOf()).toContain('ada@example.com')
+		const redacted = await payloadOf('--redact', 'email')
+		expect(redacted).toContain('5')
+		expect(redacted).not.toContain('ada@')
+		expect(await payloadOf('--no-payload')).toBe(null)
+	})
 
 	test('prints the URL as JSON with --json', async () => {
 		const { file } = await database()
