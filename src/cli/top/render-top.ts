@@ -15,12 +15,15 @@ import { formatDuration, formatNumber, formatPercent, formatRelativeTime } from 
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { sparkline } from '../../text/sparkline.ts'
 import { formatTable } from '../../text/table.ts'
-import { wrap } from '../../text/width.ts'
+import { type Align, wrap } from '../../text/width.ts'
 import type { CommandIo } from '../io.ts'
 
 type TopFormat = Pick<CommandIo, 'style' | 'columns'>
 
 type Cells = readonly string[]
+
+/** Columns of text after the name. The others are figures, which are aligned to the right. */
+const TEXTS: readonly string[] = ['state', 'kind', 'source', 'by', 'last error', 'figures']
 
 const SPARKLINE_COLUMNS = 20
 
@@ -29,7 +32,7 @@ export function renderTop(name: string, overview: Overview, format: TopFormat): 
 	const { style, columns } = format
 	const width = columns - 1
 	const table = (head: Cells, rows: readonly Cells[]): readonly string[] =>
-		rows.length === 0 ? [] : ['', ...formatTable({ head, rows }, { width, style }).split('\n')]
+		rows.length === 0 ? [] : ['', ...formatTable({ head, rows, align: head.map(alignOf) }, { width, style }).split('\n')]
 	return [
 		...wrap(headline(name, overview), width, 'break').map((line) => style.bold(line)),
 		...problemLines(overview.problems, format),
@@ -103,6 +106,9 @@ const numberOrDash = (value: number | null): string => (value === null ? '-' : f
 const shareOrDash = (share: number | null): string => (share === null ? '-' : formatPercent(share, 0))
 const rate = (perSecond: number): string => formatNumber(perSecond, 1)
 
+const alignOf = (name: string, column: number): Align =>
+	column === 0 || TEXTS.includes(name) ? 'left' : 'right'
+
 /** The name of a policy usually starts with the source, such as `payments/circuitBreaker`. */
 function nameOf({ source, name, key }: Pick<CircuitRow, 'source' | 'name' | 'key'>): string {
 	const full = name.startsWith(source) ? name : `${source}: ${name}`
@@ -140,20 +146,20 @@ function outboxLines(
 	table: (head: Cells, rows: readonly Cells[]) => readonly string[],
 ): readonly string[] {
 	const { source, destinations, totals, relays, hasMoreDestinations, throughput } = outbox
-	const row = (name: string, counts: OutboxView['totals'], state: string) => [
-		name,
-		...[counts.due, counts.scheduled, counts.inFlight, counts.dead].map(countText),
-		...[durationOrDash(counts.lagMs), durationOrDash(counts.ageMs), shareOrDash(counts.failingShare), state],
+	const row = (name: string, state: string, counts: OutboxView['totals']) => [
+		...[name, state, countText(counts.due), durationOrDash(counts.lagMs), countText(counts.dead)],
+		...[countText(counts.scheduled), countText(counts.inFlight)],
+		...[durationOrDash(counts.ageMs), shareOrDash(counts.failingShare)],
 	]
-	const all = row('all', totals, `${rate(throughput)} sent/s`)
+	const all = row('all', `${rate(throughput)} sent/s`, totals)
 	return [
 		...table(
-			[source, 'due', 'scheduled', 'in flight', 'dead', 'lag', 'oldest', 'failing', 'state'],
-			[...destinations.map((one) => row(one.destination, one, stateOf(one))), all],
+			[source, 'state', 'due', 'lag', 'dead', 'scheduled', 'in flight', 'oldest', 'failing'],
+			[...destinations.map((one) => row(one.destination, stateOf(one), one)), all],
 		),
 		...(hasMoreDestinations ? ['More destinations are not shown.'] : []),
 		...table(
-			[`relays of ${source}`, '', 'in flight', 'sent', 'failed', 'dead', 'sent/s', 'last seen'],
+			[`relays of ${source}`, 'state', 'in flight', 'sent', 'failed', 'dead', 'sent/s', 'last seen'],
 			relays.map((relay) => [
 				`${relay.host}:${relay.pid}`,
 				relay.isAlive ? 'alive' : 'ended',
