@@ -1,23 +1,6 @@
 /** `yaoki dashboard`. Its implementation is loaded when it runs. */
 import { type Command, defineCommand } from '../command.ts'
-import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { type Arguments, flag, integer } from '../option-tables.ts'
-import { REDACT_OPTION } from '../outbox/filter-options.ts'
-
-const DASHBOARD_OPTIONS = {
-	...DATABASE_OPTIONS,
-	port: integer('N', 'port on 127.0.0.1; 0 selects a free one', {
-		short: 'p',
-		default: 7357,
-		min: 0,
-		max: 65_535,
-	}),
-	readOnly: flag('show everything, and change nothing'),
-	noPayload: flag('leave out payload and headers'),
-	...REDACT_OPTION,
-}
-
-export type DashboardArguments = Arguments<typeof DASHBOARD_OPTIONS>
+import { DASHBOARD_OPTIONS } from './options.ts'
 
 export const dashboard: Command = defineCommand({
 	examples: [

@@ -6,9 +6,9 @@ import { processUser } from '../../outbox/operator/operator.ts'
 import type { CommandResult } from '../command.ts'
 import { describeTarget } from '../database/database-target.ts'
 import type { CommandIo } from '../io.ts'
-import type { DashboardArguments } from './command.ts'
 import { databaseDashboard } from './database-dashboard.ts'
 import { withDatabaseSources } from './database-sources.ts'
+import type { DashboardArguments } from './options.ts'
 import { serveDashboard } from './serve.ts'
 
 export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandResult =>

@@ -23,7 +23,7 @@ export function parseDashboardUrl(text: string): { readonly url: URL; readonly n
 		throw usageError('URL must not contain a password.', {
 			hint: "Pass it as --header 'Authorization: Basic ...', or in the file of --header-file.",
 		})
-	const base = url.pathname.replace(/\/+$/, '')
+	const base = url.pathname.replace(/\/$/, '')
 	return { url: new URL(`${base}/${API_SEGMENT}/api/overview`, url), name: `${url.origin}${base}` }
 }
 

@@ -32,7 +32,9 @@ export function renderTop(name: string, overview: Overview, format: TopFormat): 
 	const { style, columns } = format
 	const width = columns - 1
 	const table = (head: Cells, rows: readonly Cells[]): readonly string[] =>
-		rows.length === 0 ? [] : ['', ...formatTable({ head, rows, align: head.map(alignOf) }, { width, style }).split('\n')]
+		rows.length === 0
+			? []
+			: ['', ...formatTable({ head, rows, align: head.map(alignOf) }, { width, style }).split('\n')]
 	return [
 		...wrap(headline(name, overview), width, 'break').map((line) => style.bold(line)),
 		...problemLines(overview.problems, format),
