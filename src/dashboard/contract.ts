@@ -4,11 +4,7 @@
  * are milliseconds. `null` stands for what is unknown.
  */
 
-/** All paths are below this segment, so that the base path need not be known. */
-export const API_SEGMENT = '_yaoki'
-
-/** The header of a write that repeats the token of the page. */
-export const TOKEN_HEADER = 'x-yaoki-token'
+export { API_SEGMENT, TOKEN_HEADER } from './protocol/names.ts'
 
 /** What a request may do. */
 export type Access = 'all' | 'read'

@@ -122,5 +122,5 @@ function checkObserved(observe: unknown): void {
 function readBasePath(basePath: string | undefined): string | undefined {
 	if (basePath !== undefined && !/^\/[^?#]*$/.test(basePath))
 		invalidOption('basePath', basePath, "a path such as '/ops/retries'")
-	return basePath?.replace(/\/+$/, '')
+	return basePath?.endsWith('/') ? basePath.slice(0, -1) : basePath
 }

@@ -12,7 +12,8 @@ export type DashboardNodeRequest = {
 	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 	readonly readableDidRead: boolean
 	readonly socket?: { readonly remoteAddress?: string | undefined } | null | undefined
-	on(event: string, listener: (value: never) => void): unknown
+	on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
+	on(event: 'end' | 'error' | 'close', listener: () => void): unknown
 	resume(): unknown
 }
 
@@ -113,7 +114,7 @@ function readNodeBody(request: DashboardNodeRequest): Promise<JsonBody | Rejecti
 	return new Promise((resolve) => {
 		const leave = () => resolve(invalid('The client has disconnected.'))
 		// After the limit the rest is read and dropped: a client that is still sending would not see a response.
-		request.on('data', (chunk: Uint8Array) => {
+		request.on('data', (chunk) => {
 			if (!body.add(chunk)) resolve(body.result())
 		})
 		request.on('end', () => resolve(body.result()))

@@ -122,7 +122,7 @@ export class OverviewFeed {
 	/** Joins a read that is running, and returns the state of a read that is less than a second old. */
 	#read(): Promise<State> {
 		const { runtime } = this.#settings
-		if (this.#reading) return this.#reading
+		if (this.#reading !== undefined) return this.#reading
 		// A timer may fire a fraction of a millisecond early.
 		if (this.#isCurrent && runtime.now() - this.#state.readAt < INTERVAL_MS - 1)
 			return Promise.resolve(this.#state)

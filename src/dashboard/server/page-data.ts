@@ -21,11 +21,11 @@ const BUILT = '../../../dist/dashboard-page.json'
 
 const NOT_BUILT: Readonly<Record<string, PageFile>> = {
 	'index.html': {
-		type: 'text/html',
+		type: 'text/html; charset=utf-8',
 		text: '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="yaoki-token" content=""><title>Yaoki</title><link rel="stylesheet" href="_yaoki/app.css"><script type="module" src="_yaoki/app.js"></script><p>The page is not built. Run <code>npm run build</code>.',
 	},
-	'app.js': { type: 'text/javascript', text: '' },
-	'app.css': { type: 'text/css', text: '' },
+	'app.js': { type: 'text/javascript; charset=utf-8', text: '' },
+	'app.css': { type: 'text/css; charset=utf-8', text: '' },
 }
 
 export const PAGE: Readonly<Record<string, PageFile>> = readPage()

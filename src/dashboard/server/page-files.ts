@@ -44,7 +44,7 @@ export class PageFiles {
 		const headers = { 'cache-control': 'private, no-cache', etag, vary: 'accept-encoding' }
 		const known = request.headers.get('if-none-match')?.split(',') ?? []
 		if (known.some((one) => one.trim() === etag)) return respond(304, headers, null)
-		const described = { ...headers, 'content-type': /^text\//.test(type) ? `${type}; charset=utf-8` : type }
+		const described = { ...headers, 'content-type': type }
 		return acceptsGzip(request)
 			? respond(200, { ...described, 'content-encoding': 'gzip' }, gzip)
 			: respond(200, described, plain)

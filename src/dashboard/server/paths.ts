@@ -1,5 +1,5 @@
 /** Where a path leads. The base path need not be known: what the page loads is below a segment of its own. */
-import { API_SEGMENT } from '../contract.ts'
+import { API_SEGMENT } from '../protocol/names.ts'
 import type { Exchange } from './exchange.ts'
 
 export type Place =

@@ -2,7 +2,7 @@
  * The token of a write: a cookie that scripts cannot read, and the same value in the page, which other sites
  * cannot read. The server keeps nothing, so it works behind a load balancer.
  */
-import { TOKEN_HEADER } from '../contract.ts'
+import { TOKEN_HEADER } from '../protocol/names.ts'
 
 const COOKIE = 'yaoki_token'
 const TOKEN_BYTES = 32

@@ -33,9 +33,19 @@ export function honoExchange(c: DashboardHonoContext, settings: MountSettings): 
 	return {
 		...fetchExchange(raw, settings),
 		native: c,
+		base: settings.basePath ?? baseOf(raw, c.req.routePath),
 		keepsSlash: true,
 		peer: incoming && { address: incoming.socket?.remoteAddress },
 		// Hono keeps what a middleware has read.
 		readBody: async () => (raw.bodyUsed ? parsedBody(await c.req.text()) : readWebBody(raw)),
 	}
+}
+
+/** A pattern without parameters says what comes before its wildcard. */
+const MOUNTED = /^(\/[^:*?{]+)\/\*$/
+
+function baseOf({ url }: Request, pattern = ''): string | undefined {
+	const base = MOUNTED.exec(pattern)?.[1]
+	const { pathname } = new URL(url)
+	return base !== undefined && (pathname === base || pathname.startsWith(`${base}/`)) ? base : undefined
 }

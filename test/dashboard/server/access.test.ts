@@ -1,5 +1,5 @@
 /** Who may use the dashboard: `authorize`, and without it this machine only. */
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
@@ -145,7 +145,7 @@ describe('without authorize', () => {
 	test('serves node:http and Hono on this machine, and rejects another name of it', async () => {
 		const { page } = fakeDashboard({ authorize: undefined })
 		const app = new Hono().all('/*', page.hono)
-		for (const listener of [page.node, getRequestListener(app.fetch)]) {
+		for (const listener of [page.node, getRequestListener(app.fetch)] as RequestListener[]) {
 			const server = createServer(listener)
 			const port = await listen(server)
 			onTestFinished(() => void server.close())

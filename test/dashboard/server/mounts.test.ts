@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import express from 'express'
+import express, { type RequestHandler } from 'express'
 // @ts-expect-error: the types of Express 5 describe what is used here.
 import express4 from 'express-4'
 import fastify from 'fastify'
@@ -26,10 +26,10 @@ async function started(server: Server): Promise<string> {
 }
 
 const expressWith =
-	(create: typeof express, ...before: Parameters<ReturnType<typeof express>['use']>[]) =>
+	(create: typeof express, ...before: RequestHandler[]) =>
 	(page: Dashboard) => {
 		const app = create()
-		for (const args of before) app.use(...args)
+		for (const parser of before) app.use(parser)
 		app.use(BASE, page.node)
 		return started(createServer(app as RequestListener))
 	}
@@ -37,15 +37,15 @@ const expressWith =
 const SERVERS: readonly (readonly [name: string, start: (page: Dashboard) => Promise<string>])[] = [
 	['node:http', (page) => started(createServer(page.node))],
 	['Express 4', expressWith(express4)],
-	['Express 4 behind express.json()', expressWith(express4, [express4.json()])],
+	['Express 4 behind express.json()', expressWith(express4, express4.json())],
 	[
 		'Express 4 behind a parser of another type',
-		expressWith(express4, [express4.urlencoded({ extended: true })]),
+		expressWith(express4, express4.urlencoded({ extended: true })),
 	],
 	['Express 5', expressWith(express)],
-	['Express 5 behind express.json()', expressWith(express, [express.json()])],
-	['Express 5 behind express.text()', expressWith(express, [express.text({ type: '*/*' })])],
-	['Express 5 behind express.raw()', expressWith(express, [express.raw({ type: '*/*' })])],
+	['Express 5 behind express.json()', expressWith(express, express.json())],
+	['Express 5 behind express.text()', expressWith(express, express.text({ type: '*/*' }))],
+	['Express 5 behind express.raw()', expressWith(express, express.raw({ type: '*/*' }))],
 	[
 		'a nested router of Express',
 		(page) => {
@@ -175,6 +175,24 @@ describe.each(SERVERS.filter(([name]) => !/removes the prefix$/.test(name)))('%s
 		)
 	})
 })
+
+describe.each(SERVERS.filter(([name]) => /Express|Connect|Fastify|^Hono/.test(name)))(
+	'%s',
+	(_name, start) => {
+		test('knows the path of the mount, and gives 404 for all others below it', async () => {
+			const { page } = fakeDashboard()
+			const origin = await start(page)
+			for (const path of [
+				'/orders',
+				'/orders/',
+				'/favicon.ico',
+				'/orders/_yaoki/app.js',
+				'/_yaoki/%2e%2e%2fapp.js',
+			])
+				expect([path, (await fetch(origin + BASE + path)).status]).toEqual([path, 404])
+		})
+	},
+)
 
 test('a route of Next.js, which removes a slash at the end, does not redirect in a circle', async () => {
 	const { page } = fakeDashboard()
