@@ -187,8 +187,8 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 
 	/**
 	 * Makes messages that wait for a retry due now. Messages selected by `ids` become due even if they were
-	 * scheduled by `notBefore`. Returns how many were not due yet. Without conditions it requires
-	 * `{ all: true }`. Throws a `MessageNotQueuedError` if one of `ids` does not wait in the queue. For dead
+	 * scheduled by `notBefore`. Returns how many were not due yet; with an aborted `signal`, until then. Without
+	 * conditions it requires `{ all: true }`. Throws a `MessageNotQueuedError` if one of `ids` does not wait in the queue. For dead
 	 * letters use `dead.replay`.
 	 */
 	retry(filter: MessageFilter, options: SelectionOptions = {}): Promise<number> {
@@ -198,7 +198,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	/**
 	 * Makes queued messages expire now: a relay moves them to the dead letters with the cause `expired`. This
 	 * ends messages that are retried without limit. Messages in flight are not changed. Returns how many had
-	 * not expired yet. Without conditions it requires `{ all: true }`. Throws a `MessageNotQueuedError` if one
+	 * not expired yet; with an aborted `signal`, until then. Without conditions it requires `{ all: true }`. Throws a `MessageNotQueuedError` if one
 	 * of `ids` does not wait in the queue.
 	 *
 	 * @example

@@ -2,6 +2,7 @@
 import { checkNames, type OptionSchema } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { type BatchStep, reporting, runBatches } from './dead-letters/batches.ts'
+import { type BatchOptions, checkSignal } from './dead-letters/options.ts'
 import type { MessagesChangedEvent } from './events/outbox-events.ts'
 import { type MessageFilter, toSelection } from './message/filter.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
@@ -11,12 +12,12 @@ import type { OutboxStore, StoreFilter } from './store/store.ts'
 type OnChanged = (type: MessagesChangedEvent['type'], count: number) => void
 
 /** Options of `retry`. */
-export interface SelectionOptions {
+export interface SelectionOptions extends Pick<BatchOptions, 'onProgress' | 'signal'> {
 	/** Required for a filter without conditions, which matches every queued message. Default false. */
 	readonly all?: boolean | undefined
 }
 
-const SELECTION_SCHEMA: OptionSchema = { all: 'any' }
+const SELECTION_SCHEMA: OptionSchema = { all: 'any', onProgress: 'function', signal: 'any' }
 
 const ACTIONS = { outbox_retried: 'retried', outbox_expired: 'expired' } as const
 
@@ -34,9 +35,10 @@ export class QueuedMessages {
 
 	async retry(filter: MessageFilter, options: SelectionOptions): Promise<number> {
 		checkNames(options, SELECTION_SCHEMA, 'retry')
+		checkSignal(options.signal)
 		const selected = toSelection('pending', 'retry', filter, options.all)
 		let first: ReadonlySet<string> | undefined
-		return this.#change(selected, 'outbox_retried', async (batch, limit) => {
+		return this.#change(selected, 'outbox_retried', options, async (batch, limit) => {
 			const ids = await this.#store.retryNow(batch, limit)
 			// Relays run concurrently: messages that have failed again already would be retried endlessly.
 			if (first !== undefined && ids.some((id) => first?.has(id))) return []
@@ -47,16 +49,22 @@ export class QueuedMessages {
 
 	async expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions): Promise<number> {
 		checkNames(options, { ...OPERATOR_SCHEMA, ...SELECTION_SCHEMA }, 'expire')
+		checkSignal(options.signal)
 		const operator = readOperator(options)
 		const selected = toSelection('pending', 'expire', filter, options.all)
 		const expire: BatchStep = (batch, limit) => this.#store.expire(batch, limit, operator)
-		return this.#change(selected, 'outbox_expired', expire)
+		return this.#change(selected, 'outbox_expired', options, expire)
 	}
 
-	async #change(filter: StoreFilter, type: keyof typeof ACTIONS, step: BatchStep): Promise<number> {
+	async #change(
+		filter: StoreFilter,
+		type: keyof typeof ACTIONS,
+		options: SelectionOptions,
+		step: BatchStep,
+	): Promise<number> {
 		await requireQueued(this.#store, filter.ids, ACTIONS[type])
 		const change = reporting(step, (count) => this.#onChanged(type, count))
-		const { done } = await runBatches(this.#runtime, filter, change, {})
+		const { done } = await runBatches(this.#runtime, filter, change, options)
 		return done
 	}
 }

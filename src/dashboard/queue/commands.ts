@@ -25,7 +25,16 @@ const isoTime = (ms: number | undefined): string | undefined =>
 
 function selectionWords(selection: Selection): string {
 	const { ids = [], fingerprint, destination, cause, key, topic, from, until, all } = selection
-	const options = { fingerprint, destination, cause, key, topic, since: isoTime(from), until: isoTime(until), all }
+	const options = {
+		fingerprint,
+		destination,
+		cause,
+		key,
+		topic,
+		since: isoTime(from),
+		until: isoTime(until),
+		all,
+	}
 	return ids.map((id) => ` ${id}`).join('') + flagsOf(options)
 }
 
@@ -94,7 +103,11 @@ export function messageActions(
 	return status === 'sent' ? [formOf({ action: 'resend', source, id }, database)] : []
 }
 
-export const deadActions = (source: string, selection: Selection, database?: string): readonly ActionForm[] => [
+export const deadActions = (
+	source: string,
+	selection: Selection,
+	database?: string,
+): readonly ActionForm[] => [
 	formOf({ action: 'replay', source, selection, canary: selection.ids === undefined }, database),
 	formOf({ action: 'discard', source, selection, reason: '' }, database),
 ]

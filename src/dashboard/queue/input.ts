@@ -19,8 +19,7 @@ export function checkFields(given: unknown, valid: readonly string[], path = '')
 	for (const [name, value] of Object.entries(given)) {
 		if (!valid.includes(name)) {
 			const nearest = nearestName(name, valid)
-			const names =
-				nearest === undefined ? `valid names: ${valid.join(', ')}` : `did you mean "${nearest}"?`
+			const names = nearest === undefined ? `valid names: ${valid.join(', ')}` : `did you mean "${nearest}"?`
 			invalidArgument(prefix + name, value, `no such name (${names})`)
 		}
 		if (value === undefined && path !== '')
@@ -29,7 +28,12 @@ export function checkFields(given: unknown, valid: readonly string[], path = '')
 }
 
 export function checkText(name: string, value: unknown): string {
-	if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT || /[\0\p{Surrogate}]/u.test(value))
+	if (
+		typeof value !== 'string' ||
+		value === '' ||
+		value.length > MAX_TEXT ||
+		/[\0\p{Surrogate}]/u.test(value)
+	)
 		invalidArgument(name, value, `a text of 1 to ${MAX_TEXT} characters, without NUL and lone surrogates`)
 	return value
 }

@@ -63,8 +63,15 @@ export class Jobs {
 		const { source, action, by, total, isCanary } = start
 		const job: Job = {
 			view: {
-				...{ id: newId(runtime), source, action, by, startedAt: runtime.wallNow() },
-				...{ state: isCanary ? 'canary' : 'running', changed: 0, total, error: null },
+				id: newId(runtime),
+				source,
+				action,
+				by,
+				startedAt: runtime.wallNow(),
+				state: isCanary ? 'canary' : 'running',
+				changed: 0,
+				total,
+				error: null,
 			},
 			endedAt: undefined,
 			abort: new AbortController(),

@@ -80,7 +80,10 @@ export function toOutboxView(
 /** True if relays send nothing to the destination, or only a probe. */
 export const isPaused = ({ state, pausedForMs }: Circuit): boolean => state !== 'closed' || pausedForMs > 0
 
-function circuitFields(destination: string, circuit: Circuit | undefined): Pick<DestinationRow, CircuitField> {
+function circuitFields(
+	destination: string,
+	circuit: Circuit | undefined,
+): Pick<DestinationRow, CircuitField> {
 	if (!circuit)
 		return {
 			destination,

@@ -1,6 +1,7 @@
 /** Reads all sources side by side. */
 import type { Observation } from '../../core/observe/observation.ts'
 import { combineEnds } from '../../core/observe/subscribe.ts'
+import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { IdempotencyView, InboxView, OutboxView, Problem, WebhooksView } from '../contract.ts'
 import { outboxProblems } from './outbox-problems.ts'
 import { toOutboxView } from './outbox-view.ts'
@@ -118,15 +119,20 @@ function endpointProblems({ source, failing, disabled, failingSinceMs }: Webhook
 	return problems
 }
 
+interface Facts {
+	readonly reason?: string
+	readonly isRerun?: boolean
+}
+
 /** Counts the events of an engine from now on. */
 function countEvents({ events }: Observation) {
 	const counts = { replays: 0, conflicts: 0, abandoned: 0 }
 	const end = events?.subscribe((event) => {
-		if (event.type === 'idempotency_replayed') counts.replays += 1
-		if (event.type !== 'idempotency_conflict') return
-		counts.conflicts += 1
-		// The process of the first request crashed, and an operator decides about the key.
-		if (Reflect.get(event, 'reason') === 'outcome-unknown') counts.abandoned += 1
+		const { type, reason, isRerun } = event as Partial<IdempotencyEvent> & Facts
+		if (type === 'idempotency_replayed') counts.replays += 1
+		if (type === 'idempotency_conflict') counts.conflicts += 1
+		// The process of the first request crashed: an operator decides about the key, or the request runs again.
+		if (reason === 'outcome-unknown' || isRerun === true) counts.abandoned += 1
 	})
 	return { counts, end: end ?? (() => {}) }
 }

@@ -19,6 +19,7 @@ export function hasValue(payload: unknown, steps: readonly string[], value: stri
 	const [step, ...rest] = steps
 	if (step === undefined) return (typeof payload === 'string' ? payload : JSON.stringify(payload)) === value
 	if (typeof payload !== 'object' || payload === null) return false
-	if (Array.isArray(payload) && !/^\d+$/.test(step)) return payload.some((item) => hasValue(item, steps, value))
+	if (Array.isArray(payload) && !/^\d+$/.test(step))
+		return payload.some((item) => hasValue(item, steps, value))
 	return Object.hasOwn(payload, step) && hasValue(Reflect.get(payload, step), rest, value)
 }

@@ -99,15 +99,15 @@ async function matchingQueued(
 	for (let read = 0; read < MAX_QUEUED; read += PAGE_SIZE) {
 		const page = await outbox.list(filter, { limit: PAGE_SIZE, after })
 		for (const { destination, attempts, nextRetryAt, expiresAt } of page) {
-			const isRetried =
-				(nextRetryAt?.getTime() ?? 0) > now && (attempts > 0 || selection.ids !== undefined)
+			const isRetried = (nextRetryAt?.getTime() ?? 0) > now && (attempts > 0 || selection.ids !== undefined)
 			const isChanged = action === 'retry' ? isRetried : (expiresAt?.getTime() ?? Infinity) > now
 			if (!isChanged) continue
 			count += 1
 			destinations.add(destination)
 		}
 		after = page.at(-1)?.id
-		if (page.length < PAGE_SIZE) return { matching: { count, isCapped: false }, destinations: [...destinations] }
+		if (page.length < PAGE_SIZE)
+			return { matching: { count, isCapped: false }, destinations: [...destinations] }
 	}
 	return { matching: { count, isCapped: true }, destinations: [...destinations] }
 }

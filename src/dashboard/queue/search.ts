@@ -3,8 +3,9 @@
  * that no index answers are compared here, over a limited number of messages per request, so that one search can neither
  * occupy the database nor this process. The page continues it.
  */
-import { sleep } from '../../core/runtime/sleep.ts'
+
 import { invalidArgument } from '../../core/options/schema.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import type { MessageFilter } from '../../outbox/message/filter.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
@@ -82,9 +83,12 @@ function phasesOf(status: 'pending' | 'in-flight' | 'dead' | 'sent' | undefined)
 function readCursor(after: string | undefined, phases: readonly Phase[]): Search['start'] {
 	if (after === undefined) return { phase: 0, after: undefined }
 	const [name, id = '', ...rest] = after.split(':')
-	const phase = phases.findIndex((one) => one === name)
+	const phase = phases.indexOf(name as Phase)
 	if (phase < 0 || rest.length > 0) invalidArgument('after', after, 'the value of next of the previous page')
-	return { phase, after: id === '' ? undefined : checkId('after', id, 'the value of next of the previous page') }
+	return {
+		phase,
+		after: id === '' ? undefined : checkId('after', id, 'the value of next of the previous page'),
+	}
 }
 
 function readScan(reader: QueryReader, isInFlight: boolean, settings: QueueSettings): Search['matches'] {
@@ -140,6 +144,6 @@ export async function searchMessages(
 		const isLimited = matches && (scanned >= MAX_SCANNED || runtime.now() >= endsAt)
 		if (isLimited && phases[phase]) return pageOf(`${phases[phase]}:${after ?? ''}`)
 		// SQLite responds by microtasks only.
-		await sleep(runtime, 0)
+		if (matches) await sleep(runtime, 0)
 	}
 }

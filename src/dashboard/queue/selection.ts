@@ -1,7 +1,7 @@
 /** Which messages a bulk action is about. Checked strictly: a condition that is lost would discard more. */
 import { invalidArgument } from '../../core/options/schema.ts'
-import type { DeadLetterCause } from '../../outbox/message/message.ts'
 import type { MessageFilter } from '../../outbox/message/filter.ts'
+import type { DeadLetterCause } from '../../outbox/message/message.ts'
 import type { Selection } from '../contract.ts'
 import { checkBoolean, checkFields, checkId, checkOneOf, checkText, checkTime, optional } from './input.ts'
 

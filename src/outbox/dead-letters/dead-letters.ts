@@ -21,6 +21,7 @@ import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
 import { type PayloadRules, toEdit } from './changes.ts'
 import {
 	type BatchOptions,
+	checkSignal,
 	type DeadLetterChanges,
 	type DeadLetterGroup,
 	type DiscardReport,
@@ -193,9 +194,3 @@ export class DeadLetters {
 }
 
 const toDeadFilter = (filter: MessageFilter): StoreFilter => toFilterOf('dead', filter)
-
-/** Rejects a signal that cannot be observed, because the caller could not stop the operation. */
-function checkSignal(signal: unknown): void {
-	const { aborted } = Object(signal) as Partial<AbortSignal>
-	if (signal !== undefined && typeof aborted !== 'boolean') invalidOption('signal', signal, 'an AbortSignal')
-}

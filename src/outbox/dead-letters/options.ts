@@ -46,6 +46,12 @@ export interface BatchOptions extends OperatorOptions {
 	readonly signal?: AbortSignal | undefined
 }
 
+/** Rejects a signal that cannot be observed, because the caller could not stop the operation. */
+export function checkSignal(signal: unknown): void {
+	const { aborted } = Object(signal) as Partial<AbortSignal>
+	if (signal !== undefined && typeof aborted !== 'boolean') invalidOption('signal', signal, 'an AbortSignal')
+}
+
 /** Options of `replay`. */
 export interface ReplayOptions extends BatchOptions {
 	/**
