@@ -231,7 +231,7 @@ test('dashboard: the circuit of the process is open, calls have failed, and rece
 	expect(await output('dashboard')).toBe(
 		[
 			'payments: open; last error HttpError: HTTP 503',
-			'7 failed calls, the last one: circuit-open',
+			'7 failed calls, the last one: rejected',
 			'7 receipts wait',
 		].join('\n'),
 	)
