@@ -190,7 +190,7 @@ describe('yaoki top --database', () => {
 		const { code, stdout } = await run(['top', '--database', file, '--once'])
 		expect(code).toBe(0)
 		expect(stdout.split('\n')[0]).toBe(`${file}: what the database knows`)
-		expect(stdout).toMatch(/^billing +2 +0 +0 +0/m)
+		expect(stdout).toMatch(/^billing +sending +2 /m)
 	})
 
 	test('reads again until Ctrl-C', async () => {
@@ -198,7 +198,7 @@ describe('yaoki top --database', () => {
 		const top = start(['top', '--database', file, '--seconds', '0.2'])
 		await eventually(() => expect(top.stdout.text).toContain('what the database knows'))
 		await enqueue(outbox, 'billing', 2)
-		await eventually(() => expect(top.stdout.text).toMatch(/^billing +2/m))
+		await eventually(() => expect(top.stdout.text).toMatch(/^billing +sending +2 /m))
 		top.interrupt()
 		expect((await top.ended).code).toBe(130)
 	})

