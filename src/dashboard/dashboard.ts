@@ -17,6 +17,7 @@ import { createQueue } from './queue/queue.ts'
 import { type DashboardFastifyApp, registerInFastify } from './server/fastify-mount.ts'
 import type { MountSettings } from './server/mount.ts'
 import { type DashboardNodeRequest, type DashboardNodeResponse, respondToNode } from './server/node-mount.ts'
+import { hostAndPid } from './server/process.ts'
 import { DashboardServer } from './server/server.ts'
 import { type DashboardHonoContext, fetchExchange, honoExchange } from './server/web-mounts.ts'
 
@@ -77,7 +78,8 @@ export function createDashboard(options: DashboardOptions, parts: DashboardParts
 	checkObserved(observe)
 	const basePath = readBasePath(settings.basePath)
 	const redactor = new Redactor(settings.redact, new ProblemReports('dashboard'))
-	const forParts = { runtime, redactor, payloads, maxFailedCalls }
+	const redact: PartSettings['redact'] = (text, field) => redactor.text(text, field)
+	const forParts = { runtime, redact, payloads, maxFailedCalls, ...hostAndPid() }
 	const { isDatabaseOnly = false } = parts
 	const server = new DashboardServer(
 		parts.createLive(observe, forParts),
@@ -85,7 +87,7 @@ export function createDashboard(options: DashboardOptions, parts: DashboardParts
 		{
 			...settings,
 			runtime,
-			redactor,
+			redact,
 			isDatabaseOnly,
 		},
 	)

@@ -3,7 +3,7 @@
  * The server asks both, checks who may do what, and writes the answers as JSON.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
-import type { Redactor } from '../telemetry/redact/redactor.ts'
+import type { RedactField } from '../telemetry/redact/redactor.ts'
 import type {
 	Action,
 	ActionPlan,
@@ -65,8 +65,11 @@ export interface QueuePart {
 /** What `dashboard` passes to both halves, with the things of `observe`. Options are checked, and defaults filled in. */
 export interface PartSettings {
 	readonly runtime: Runtime
-	/** Hides secrets, and then calls the option `redact`. */
-	readonly redactor: Redactor
+	/** Hides secrets as in logs, and then calls the option `redact`. Never throws. */
+	readonly redact: RedactField
+	/** This process. */
+	readonly host: string
+	readonly pid: number
 	readonly payloads: 'shown' | 'hidden'
 	readonly maxFailedCalls: number
 }

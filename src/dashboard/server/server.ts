@@ -4,23 +4,22 @@ import { safeGet, safeMessage } from '../../core/classify/safe-get.ts'
 import { notify } from '../../core/options/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { ProblemReports } from '../../telemetry/observe/report.ts'
-import type { Redactor } from '../../telemetry/redact/redactor.ts'
 import type { Access, Action } from '../contract.ts'
 import type { DashboardAction, DashboardOptions } from '../options.ts'
-import type { CircuitAction, LivePart, QueueAction, QueuePart } from '../parts.ts'
+import type { LivePart, PartSettings, QueuePart } from '../parts.ts'
 import { findAccess } from './access.ts'
 import { checkWrite } from './check-write.ts'
 import type { Exchange } from './exchange.ts'
 import { OverviewFeed } from './overview-feed.ts'
 import { PageFiles } from './page-files.ts'
 import { findPlace, type Place } from './paths.ts'
-import { readAction } from './read-action.ts'
+import { isOfCircuit, readAction } from './read-action.ts'
 import { invalid, notFound, Rejection } from './rejection.ts'
 import { NOT_STORED, respond, respondJson, respondRejected, withoutBody } from './responses.ts'
 
 export interface ServerSettings extends Pick<DashboardOptions, 'authorize' | 'actor' | 'onAction'> {
 	readonly runtime: Runtime
-	readonly redactor: Redactor
+	readonly redact: PartSettings['redact']
 	/** True for a dashboard that knows only what the database knows. */
 	readonly isDatabaseOnly: boolean
 }
@@ -159,7 +158,8 @@ export class DashboardServer {
 			this.#record({ at, by, action })
 			return result
 		} catch (error) {
-			this.#record({ at, by, action, error: this.#messageOf(error) })
+			// What no half understands is no action.
+			if (!isInvalid(error)) this.#record({ at, by, action, error: this.#messageOf(error) })
 			throw error
 		} finally {
 			this.#feed.refresh()
@@ -172,12 +172,12 @@ export class DashboardServer {
 	}
 
 	#messageOf(error: unknown): string {
-		return this.#settings.redactor.text(safeMessage(error), 'error')
+		return this.#settings.redact(safeMessage(error), 'error')
 	}
 
 	#failure(error: unknown): Response {
 		const code = String(safeGet(error, 'code'))
-		if (INVALID.includes(code)) return respondRejected(invalid(this.#messageOf(error)))
+		if (isInvalid(error)) return respondRejected(invalid(this.#messageOf(error)))
 		// Errors of the package are written for its users, except for those that quote a database.
 		if (/^YAOKI_(?!.*_STORE$)/.test(code))
 			return respondRejected(new Rejection(409, 'failed', this.#messageOf(error)))
@@ -186,12 +186,8 @@ export class DashboardServer {
 	}
 }
 
-const INVALID: readonly string[] = ['YAOKI_INVALID_ARGUMENT', 'YAOKI_INVALID_OPTION']
-
-const CIRCUIT_ACTIONS: readonly string[] = ['isolate', 'release', 'reset'] satisfies CircuitAction['action'][]
-
-const isOfCircuit = (action: CircuitAction | QueueAction): action is CircuitAction =>
-	CIRCUIT_ACTIONS.includes(action.action)
+const isInvalid = (error: unknown): boolean =>
+	['YAOKI_INVALID_ARGUMENT', 'YAOKI_INVALID_OPTION'].includes(String(safeGet(error, 'code')))
 
 function wrongMethod(place: Place, method: string): Rejection | undefined {
 	const allow = place.kind === 'api' && WRITES.includes(place.name) ? ['POST'] : ['GET', 'HEAD']

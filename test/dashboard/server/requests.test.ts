@@ -178,8 +178,8 @@ test.each([
 
 test('passes checked options to its halves', () => {
 	const { parts } = fakeDashboard({ maxFailedCalls: 7, redact: (text) => text.replace('Ada', '-') })
-	expect(parts.settings).toMatchObject({ maxFailedCalls: 7, payloads: 'shown' })
-	expect(parts.settings?.redactor.text('Ada, password=x', 'error')).toBe('-, password=***')
+	expect(parts.settings).toMatchObject({ maxFailedCalls: 7, payloads: 'shown', pid: process.pid })
+	expect(parts.settings?.redact('Ada, password=x', 'error')).toBe('-, password=***')
 })
 
 test('responds with 404 outside of basePath', async () => {
