@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 
 export interface Column<Row> {
 	readonly head: string
-	readonly kind?: 'number' | 'main' | 'actions' | 'wide'
+	readonly kind?: 'number' | 'main' | 'actions' | 'wide' | 'choice'
 	readonly title?: string
 	cell(row: Row): ComponentChildren
 }
@@ -35,7 +35,7 @@ export function Table<Row>(properties: TableProperties<Row>): JSX.Element {
 						{columns.map(({ head, kind, title }) => (
 							// biome-ignore lint/a11y/noRedundantRoles: as above
 							<th key={head} role="columnheader" scope="col" class={kind ?? ''} title={title}>
-								{head}
+								{kind === 'choice' ? <span class="hidden">{head}</span> : head}
 							</th>
 						))}
 					</tr>

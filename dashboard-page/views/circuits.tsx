@@ -29,7 +29,7 @@ export function Circuits(): JSX.Element {
 						head: t.state,
 						cell: (row) => (
 							<>
-								<Badge tone={TONES[row.state]}>{t.words.circuitStates[row.state]}</Badge>
+								<Badge tone={TONES[row.state]}>{t.words.circuitStates[row.state]}</Badge>{' '}
 								{row.isShadow && <Badge tone="calm">{t.words.shadow}</Badge>}
 							</>
 						),

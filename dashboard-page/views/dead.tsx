@@ -78,7 +78,7 @@ export function Dead(): JSX.Element {
 						{ head: t.destination, cell: (group) => <Outside text={group.destination} /> },
 						{ head: t.first, cell: ({ firstAt }) => <Time at={firstAt} /> },
 						{ head: t.last, cell: ({ lastAt }) => <Time at={lastAt} /> },
-						{ head: t.example, cell: (group) => <Examples outbox={outbox} group={group} /> },
+						{ head: t.views.messages, cell: (group) => <Examples outbox={outbox} group={group} /> },
 						mayAct && {
 							head: t.actionsColumn,
 							kind: 'actions',
@@ -103,7 +103,7 @@ function Examples({ outbox, group }: { outbox: string; group: DeadGroup }): JSX.
 				{t.example}
 			</Link>{' '}
 			<Link view="messages" filter={{ outbox, destination, cause, status: 'dead' }}>
-				{t.showMessages}
+				{t.all}
 			</Link>
 		</>
 	)

@@ -149,7 +149,7 @@ function Timeline({ rows }: { rows: readonly AttemptRow[] }): JSX.Element {
 			columns={[
 				{ head: t.attempt, kind: 'number', cell: ({ attempt }) => attempt },
 				{ head: t.time, kind: 'main', cell: ({ startedAt }) => <FullTime at={startedAt} /> },
-				{ head: t.duration, kind: 'number', cell: ({ durationMs }) => t.words.duration(durationMs) },
+				{ head: t.duration, kind: 'number', cell: ({ durationMs }) => t.words.measured(durationMs) },
 				{
 					head: t.outcome,
 					cell: ({ outcome, statusCode }) => (

@@ -92,7 +92,8 @@ function Results(props: {
 			empty={props.isLoading ? t.loading : t.noMessages}
 			columns={[
 				mayAct && {
-					head: '',
+					head: t.selectRow,
+					kind: 'choice',
 					cell: ({ id }) => (
 						<input
 							type="checkbox"

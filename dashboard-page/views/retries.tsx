@@ -32,7 +32,7 @@ function Source({ row }: { row: RetryRow }): JSX.Element {
 					<Outside text={row.source} />
 				</Link>
 			</h3>
-			<dl class="tiles small">
+			<dl class="tiles compact">
 				<Tile label={t.retryRate}>{formatSignificant(row.retriesPerSecond)}</Tile>
 				<Tile label={t.successRate}>
 					{row.successRate === null ? t.none : formatPercent(row.successRate, 0)}

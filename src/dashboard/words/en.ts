@@ -25,11 +25,12 @@ export const en: Words = {
 	language: 'en',
 	duration,
 	exactDuration: (ms) => formatDuration(Math.round(ms / 1000) * 1000, ms < 120_000 ? 1 : 2),
+	measured: (ms) => formatDuration(ms, 2),
 	count,
 	messages: (value) => counted(value, 'message'),
 	callsPerSecond: calls,
 	inTime: (ms) => `in ${duration(ms)}`,
-	ago: (ms) => `${duration(ms)} ago`,
+	ago: (ms) => (ms < 1_000 ? 'just now' : `${duration(ms)} ago`),
 	problems: {
 		'circuit-open': (p) =>
 			`${circuit(p)} open${since(p.sinceMs)}${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,

@@ -26,11 +26,12 @@ export const ja: Words = {
 	language: 'ja',
 	duration,
 	exactDuration: (ms) => translated(formatDuration(Math.round(ms / 1000) * 1000, ms < 120_000 ? 1 : 2)),
+	measured: (ms) => translated(formatDuration(ms, 2)),
 	count,
 	messages: (value) => `メッセージ ${items(value)}`,
 	callsPerSecond: calls,
 	inTime: (ms) => `${duration(ms)}後`,
-	ago: (ms) => `${duration(ms)}前`,
+	ago: (ms) => (ms < 1_000 ? 'たった今' : `${duration(ms)}前`),
 	problems: {
 		'circuit-open': (p) =>
 			`${circuit(p)}が${since(p.sinceMs)}オープン${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
@@ -49,7 +50,7 @@ export const ja: Words = {
 		'destination-retry-after': (p) =>
 			`宛先 ${p.destination} は Retry-After により${since(p.sinceMs)}停止中、${waiting(p.due)}${p.endsInMs === null ? '' : `。${duration(p.endsInMs)}後に再開`}`,
 		'messages-late': (p) =>
-			`宛先 ${p.destination} への送信が ${duration(p.lagMs)} 遅延、送信可能なメッセージは ${items(p.due)}`,
+			`宛先 ${p.destination} への送信が ${duration(p.lagMs)}遅延、送信可能なメッセージは ${items(p.due)}`,
 		'no-relay': (p) => `${since(p.sinceMs)}リレーが 1 つも動いていません。${waiting(p.due)}`.trimStart(),
 		'relay-ended': (p) =>
 			`リレー ${p.relay} が${p.sinceMs === null ? '' : ` ${duration(p.sinceMs)}前に`}異常終了`,
@@ -57,7 +58,7 @@ export const ja: Words = {
 		'endpoints-disabled': (p) => `失敗が続いたため無効になったエンドポイントが ${p.endpoints} 件`,
 		'endpoints-failing': (p) =>
 			`${since(p.sinceMs)}失敗が続いているエンドポイントが ${p.endpoints} 件`.trimStart(),
-		'clock-behind': (p) => `データベースの時計が ${duration(p.behindMs)} 巻き戻されました`,
+		'clock-behind': (p) => `データベースの時計が ${duration(p.behindMs)}巻き戻されました`,
 		unreadable: (p) => `${since(p.sinceMs)}状態を取得できません: ${p.error}`.trimStart(),
 	},
 	advice: {

@@ -30,6 +30,8 @@ export interface Words {
 	duration(ms: number): string
 	/** With one more unit, for countdowns: `3 min 20 s`. */
 	exactDuration(ms: number): string
+	/** What was measured, such as the duration of a call: `1.32 s`. */
+	measured(ms: number): string
 	count(count: Count): string
 	/** `12 messages`. */
 	messages(count: Count): string
