@@ -63,8 +63,8 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 }
 
 /** The limits of the packed package. */
-const MAX_FILES = 290
-const MAX_BYTES = 4_700_000
+const MAX_FILES = 300
+const MAX_BYTES = 5_000_000
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(3)} MB`
 

@@ -4,7 +4,15 @@ import { dirname, join } from 'node:path'
 import { type OutputChunk, type Plugin, type RolldownBuild, rolldown } from 'rolldown'
 import { ROOT } from '../tools.ts'
 import { breakLines, markPure } from './finish.ts'
-import { COMMAND_ENTRIES, chunkOf, libraryEntries, OFF_CALL_PATH, ONCE, sourcePath } from './layout.ts'
+import {
+	COMMAND_ENTRIES,
+	chunkOf,
+	libraryEntries,
+	OFF_CALL_PATH,
+	ONCE,
+	PAGE_DATA,
+	sourcePath,
+} from './layout.ts'
 
 type Format = 'es' | 'cjs'
 
@@ -58,7 +66,7 @@ async function bundle<Output>(
 		external: [/^node:/, 'pg'],
 		platform: 'node',
 		cwd: ROOT,
-		plugins: format === 'cjs' ? [withoutTopLevelAwait] : [],
+		plugins: [withPage, ...(format === 'cjs' ? [withoutTopLevelAwait] : [])],
 		preserveEntrySignatures: 'allow-extension',
 		onLog(level, log, report) {
 			if (log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') report(level, log)
@@ -97,6 +105,17 @@ const withoutTopLevelAwait: Plugin = {
 	name: 'without-top-level-await',
 	transform: (code, id) =>
 		Object.values(COMMAND_ENTRIES).includes(id) ? { code: code.replaceAll(/\bawait /g, '') } : undefined,
+}
+
+/** The package has the files of the page in a module: no program reads them from a folder, and bundlers find them. */
+const withPage: Plugin = {
+	name: 'with-page',
+	async load(id) {
+		if (id !== PAGE_DATA) return undefined
+		// As the sources have it: the page that was built, or one that says that it was not.
+		const { PAGE } = await import('../../src/dashboard/server/page-data.ts')
+		return `export const PAGE = ${JSON.stringify(PAGE)}`
+	},
 }
 
 const isKept = ({ fileName }: OutputChunk): boolean => !fileName.startsWith('cli/')

@@ -42,6 +42,9 @@ export const COMMAND_ENTRIES: Readonly<Record<string, string>> = {
 /** Loaded on demand: the parts of the command, the studies of the simulator, and the queries of dashboards. */
 const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog)|telemetry\/queries\/)/
 
+/** The files of the dashboard's page. The module is as large as they are, and the first request loads it. */
+export const PAGE_DATA: string = join(SRC, 'dashboard', 'server', 'page-data.ts')
+
 /** The commands that open a database are one chunk: each file of its own would be one more in the package. */
 const DATABASE_COMMANDS = /^cli\/(outbox|idempotency|database|schema)\//
 
@@ -54,6 +57,7 @@ export function chunkOf(id: string): string | null {
 	if (suite !== undefined) return `${suite}-testing`
 	// Its imports from Node must not be loaded with the part that runs anywhere.
 	if (path.startsWith('telemetry/node/')) return 'telemetry-node'
+	if (id === PAGE_DATA) return 'dashboard-page'
 	return path.split('/')[0] ?? null
 }
 
@@ -66,7 +70,13 @@ export const sourcePath = (id: string): string | undefined =>
  * copies of each would be a third of the package. They load the other chunks by `#chunks/…`, so that Node gives them the ES modules that
  * the program has loaded too, and Jest the CommonJS files.
  */
-export const ONCE: readonly string[] = ['outbox', 'outbox-testing', 'idempotency-testing', 'telemetry-node']
+export const ONCE: readonly string[] = [
+	...['outbox', 'outbox-testing', 'idempotency-testing', 'telemetry-node'],
+	...['dashboard', 'dashboard-page'],
+]
 
 /** Chunks that no call of an application runs through: so they are compact. */
-export const OFF_CALL_PATH: readonly string[] = ['sim', 'studies', 'outbox-testing', 'idempotency-testing']
+export const OFF_CALL_PATH: readonly string[] = [
+	...['sim', 'studies', 'outbox-testing', 'idempotency-testing'],
+	...['dashboard', 'dashboard-page'],
+]

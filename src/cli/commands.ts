@@ -25,6 +25,8 @@ const webhooks = () => import('./webhooks/inspect-commands.ts')
 const webhookChanges = () => import('./webhooks/change-commands.ts')
 const webhookDeliveries = () => import('./webhooks/delivery-commands.ts')
 const keys = () => import('./idempotency/key-commands.ts')
+const dashboard = () => import('./dashboard/command.ts')
+const top = () => import('./top/command.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
 const completion = async () => ({ completion: (await import('./completion/command.ts')).completionOf(yaoki) })
@@ -38,6 +40,8 @@ export const yaoki: Program = {
 		['yaoki lint src/policies.ts', 'probable mistakes in your policies'],
 		['yaoki demo', 'an outbox with failures, an outage and a killed relay'],
 		['yaoki outbox status', 'count due, scheduled, in-flight and dead messages'],
+		['yaoki dashboard', 'the same as a web page, with replay, pause and resume'],
+		['yaoki top http://127.0.0.1:3000/ops/retries', 'what fails in a running program'],
 		['yaoki idempotency purge', 'delete expired idempotency keys'],
 		['yaoki gen grafana > yaoki.json', 'a Grafana dashboard of the metrics'],
 		['yaoki help simulate', 'options and examples of a command'],
@@ -104,6 +108,8 @@ export const yaoki: Program = {
 		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),
 		entry('gen service-monitor', 'print a ServiceMonitor for the Prometheus Operator', gen, 'serviceMonitor'),
 		entry('completion', 'print a completion script for bash, zsh or fish', completion, 'completion'),
+		entry('dashboard', 'serve a web page of what a database knows, on this machine', dashboard, 'dashboard'),
+		entry('top', 'show what fails, live: of a mounted dashboard or of a database', top, 'top'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),
 	],
 	version: packageVersion,

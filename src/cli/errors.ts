@@ -15,8 +15,8 @@ export const EXIT_CODES = {
 	usage: [2, 'invalid arguments'],
 	notFound: [3, 'not found'],
 	checkFailed: [4, 'a check or an assertion failed'],
-	unreachable: [5, 'the database could not be reached or did not answer in time'],
-	forbidden: [6, 'the database user lacks a privilege'],
+	unreachable: [5, 'the database or dashboard was not reached or did not answer in time'],
+	forbidden: [6, 'the database user lacks a privilege, or the dashboard rejects it'],
 	// Shells use 128 plus the signal number for a program that SIGINT ended.
 	interrupted: [130, 'interrupted by Ctrl-C'],
 } as const

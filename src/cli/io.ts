@@ -19,9 +19,15 @@ export interface CommandIo {
 	readonly json: boolean
 	readonly isTTY: boolean
 	readonly columns: number
+	readonly rows: number
 	readonly style: Style
 	/** Prints the result, once per run: `data` with `--json`, in which NaN is null, otherwise `text`. */
 	result(data: unknown, text: string | (() => string)): void
+	/**
+	 * Prints a part of a result that has no end, such as what a command shows until Ctrl-C, without a line break. Not with
+	 * `--json`, whose output is one document.
+	 */
+	print(text: string): void
 	/** Prints a note. Not with `--quiet`. */
 	note(text: string): void
 	warn(text: string): void
@@ -61,6 +67,14 @@ export function createIo(
 		// Read each time because a window can be resized.
 		get columns() {
 			return stdout.columns
+		},
+		get rows() {
+			return stdout.rows
+		},
+		print(text) {
+			if (json) return
+			reporter.hideProgress()
+			stdout.write(text)
 		},
 		note: (text) => reporter.note(text),
 		warn: (text) => reporter.warn(text),

@@ -14,6 +14,7 @@ export interface OutputStream {
 	write(text: string): void
 	readonly isTTY: boolean
 	readonly columns: number
+	readonly rows: number
 }
 
 export interface TerminalEvents {
@@ -39,6 +40,7 @@ export interface Terminal {
 interface NodeStream {
 	readonly isTTY?: boolean
 	readonly columns?: number
+	readonly rows?: number
 	write(text: string, done?: (error?: Error | null) => void): unknown
 	on(event: 'error', listener: (error: Error) => void): unknown
 }
@@ -80,6 +82,7 @@ export function processTerminal(process: ProcessLike, runtime: Runtime = systemR
 }
 
 const DEFAULT_COLUMNS = 80
+const DEFAULT_ROWS = 24
 
 /** Wraps a stream. `onError` is called for its first error. */
 function processStream(stream: NodeStream, onError: () => void) {
@@ -98,6 +101,9 @@ function processStream(stream: NodeStream, onError: () => void) {
 		// Read each time because a window can be resized. Some terminals report 0 columns.
 		get columns() {
 			return stream.columns || DEFAULT_COLUMNS
+		},
+		get rows() {
+			return stream.rows || DEFAULT_ROWS
 		},
 		write(text: string) {
 			if (!firstError) write(text)

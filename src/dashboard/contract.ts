@@ -4,11 +4,7 @@
  * are milliseconds. `null` stands for what is unknown.
  */
 
-/** All paths are below this segment, so that the base path need not be known. */
-export const API_SEGMENT = '_yaoki'
-
-/** The header of a write that repeats the token of the page. */
-export const TOKEN_HEADER = 'x-yaoki-token'
+export { API_SEGMENT, TOKEN_HEADER } from './protocol/names.ts'
 
 /** What a request may do. */
 export type Access = 'all' | 'read'
@@ -63,7 +59,10 @@ export interface Count {
 	readonly isCapped: boolean
 }
 
-/** The circuit of a policy or a client. Sorted by errors, then by volume. */
+/**
+ * The circuit of a policy or a client. Circuits that are not closed come first, because an open circuit soon has no
+ * calls in its window; then by errors, then by volume. At most 1,000.
+ */
 export interface CircuitRow {
 	/** Identifies the circuit in actions, in this process. */
 	readonly id: string
@@ -78,6 +77,7 @@ export interface CircuitRow {
 	readonly failures: number
 	readonly errorRate: number | null
 	readonly rejectedPerSecond: number
+	/** How long it has been closed or, through probes that failed, not closed; null if it began before this process looked. */
 	readonly sinceMs: number | null
 	readonly probeInMs: number | null
 	readonly lastError: string | null
@@ -227,8 +227,11 @@ export interface FailedCall {
 	readonly outcome: 'failure' | 'rejected' | 'fallback'
 	/** The reason for the stop, as in `explain`. */
 	readonly stop: string
+	/** The value to filter by: why a policy rejected the call, such as `circuit-open`, and else `stop`. */
+	readonly reason: string
 	readonly attempts: number
-	readonly durationMs: number
+	/** Null if it was not measured: the first failure after 100 successes. */
+	readonly durationMs: number | null
 	readonly error: string
 	/** The lines of `explain`, redacted as in logs. */
 	readonly explanation: readonly string[]

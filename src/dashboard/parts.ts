@@ -2,6 +2,8 @@
  * The two halves behind the page: what this process knows of its policies, and what the database knows of messages.
  * The server asks both, checks who may do what, and writes the answers as JSON.
  */
+import type { Runtime } from '../core/runtime/runtime.ts'
+import type { RedactField } from '../telemetry/redact/redactor.ts'
 import type {
 	Action,
 	ActionPlan,
@@ -58,4 +60,16 @@ export interface QueuePart {
 	run(action: QueueAction, actor: Actor): Promise<ActionResult>
 	/** Cancels jobs, and waits until they have ended. */
 	close(): Promise<void>
+}
+
+/** What `dashboard` passes to both halves, with the things of `observe`. Options are checked, and defaults filled in. */
+export interface PartSettings {
+	readonly runtime: Runtime
+	/** Hides secrets as in logs, and then calls the option `redact`. Never throws. */
+	readonly redact: RedactField
+	/** This process. */
+	readonly host: string
+	readonly pid: number
+	readonly payloads: 'shown' | 'hidden'
+	readonly maxFailedCalls: number
 }

@@ -48,6 +48,13 @@ test.each(production)('%s loads no test code', (name, file) => {
 	else expect(testCode).toEqual([])
 })
 
+test('a dashboard of policies loads no outbox, no page and no module of Node', () => {
+	const loaded = loadedBy('src/dashboard/index.ts').map(([, module]) => module)
+	expect(loaded).toContain('src/dashboard/server/server.ts')
+	const others = /^node:|^src\/(outbox|webhooks|idempotency|http|grpc|sim|cli)\/|page-data/
+	expect(loaded.filter((module) => others.test(module))).toEqual([])
+})
+
 test('finds test code that is loaded', () => {
 	const loaded = loadedBy('test/architecture/loads-test-code.ts')
 	expect(loaded.filter(([, module]) => TEST_CODE.test(module)).length).toBeGreaterThan(0)

@@ -6,6 +6,7 @@ export interface FakeOptions {
 	/** Whether both outputs are terminals. Default: false. */
 	readonly isTTY?: boolean
 	readonly columns?: number
+	readonly rows?: number
 	readonly env?: Readonly<Record<string, string>>
 	/** The error that `flush` returns. */
 	readonly writeError?: Error
@@ -13,12 +14,14 @@ export interface FakeOptions {
 
 export class FakeOutput implements OutputStream {
 	readonly isTTY: boolean
-	readonly columns: number
+	columns: number
+	rows: number
 	text = ''
 
-	constructor({ isTTY = false, columns = 80 }: FakeOptions = {}) {
+	constructor({ isTTY = false, columns = 80, rows = 24 }: FakeOptions = {}) {
 		this.isTTY = isTTY
 		this.columns = columns
+		this.rows = rows
 	}
 
 	write(text: string): void {

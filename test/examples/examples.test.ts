@@ -48,6 +48,7 @@ test('every example has a test', () => {
 	const names = readdirSync(folder).filter((file) => file.endsWith('.ts'))
 	expect(names.sort()).toEqual([
 		'client.ts',
+		'dashboard.ts',
 		'deadline.ts',
 		'explain.ts',
 		'grpc.ts',
@@ -224,6 +225,16 @@ test('three services: the failing one is called 3 times and not 9, as in the gui
 	])
 	const [shown] = blocks(page('docs/guide/across-services.md'))
 	expect(`${printed}\n`).toBe(shown?.code)
+})
+
+test('dashboard: the circuit of the process is open, calls have failed, and receipts wait', async () => {
+	expect(await output('dashboard')).toBe(
+		[
+			'payments: open; last error HttpError: HTTP 503',
+			'7 failed calls, the last one: rejected',
+			'7 receipts wait',
+		].join('\n'),
+	)
 })
 
 test('outbox: an order with its message, a retry, a dead letter and its replay', async () => {

@@ -5,7 +5,7 @@ import { number } from '../option-tables.ts'
 
 export const demo: Command = defineCommand({
 	examples: [
-		['yaoki demo', 'about 30 seconds, with SQLite in a temporary folder'],
+		['yaoki demo', 'about 30 seconds, with SQLite in a temporary folder; prints the URL of its dashboard'],
 		['DATABASE_URL=postgres://localhost/shop yaoki demo --seconds 10', 'with PostgreSQL'],
 	],
 	options: {

@@ -4,15 +4,17 @@ import { sleep } from '../../core/runtime/sleep.ts'
 import { formatCount } from '../../text/format.ts'
 import { createLedger, type Kill, type Ledger } from './ledger.ts'
 import type { LiveStatus } from './live-status.ts'
-import type { Receiver } from './receiver.ts'
+import { type Receiver, STOCK_PATH } from './receiver.ts'
 import { RelayProcess } from './relay-process.ts'
 import type { DemoSchedule } from './schedule.ts'
 import type { Shop } from './shop.ts'
+import type { StockCalls } from './stock-calls.ts'
 
 export interface DemoParts {
 	readonly shop: Shop
 	readonly receiver: Receiver
 	readonly status: LiveStatus
+	readonly stock: StockCalls
 	readonly schedule: DemoSchedule
 	readonly runtime: Runtime
 }
@@ -52,7 +54,7 @@ export class Demo {
 	}
 
 	async #run(signal: AbortSignal): Promise<Ledger> {
-		const { shop, receiver, status, runtime } = this.#parts
+		const { shop, receiver, status, stock, runtime } = this.#parts
 		this.#url = await receiver.start()
 		const pair = [this.#startRelay(), this.#startRelay()]
 		await Promise.all(pair.map(({ ready }) => ready))
@@ -61,12 +63,13 @@ export class Demo {
 		const end = new AbortController()
 		const untilEnd = AbortSignal.any([signal, end.signal])
 		const producing = this.#produceOrders(untilEnd)
+		const asking = stock.run(new URL(STOCK_PATH, this.#url).href, untilEnd)
 		try {
 			await Promise.race([producing, this.#runSchedule(untilEnd)])
 		} finally {
 			end.abort()
 		}
-		await producing
+		await Promise.all([producing, asking])
 		receiver.isDown = false
 		receiver.injectsFaults = false
 		this.#phase = 'no more orders; delivering the remaining messages'

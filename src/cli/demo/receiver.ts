@@ -31,6 +31,9 @@ interface Delivery {
 	isAnswered: boolean
 }
 
+/** Asks for the stock instead of sending an order. */
+export const STOCK_PATH = '/stock'
+
 const SERVER_ERROR_SHARE = 0.04
 const HANG_SHARE = 0.01
 /** Delay of the response: a relay that is killed in between causes a duplicate. */
@@ -95,6 +98,7 @@ export class Receiver {
 		// Undefined if the client disconnected while it was sending.
 		const body = await text(request).catch(() => undefined)
 		if (body === undefined) return
+		if (request.url === STOCK_PATH) return this.#sendStock(response)
 		const fault = this.#nextFault()
 		if (fault !== undefined) {
 			this.faults[fault] += 1
@@ -111,6 +115,14 @@ export class Receiver {
 			delivery.isAnswered = !response.destroyed
 			response.writeHead(status).end()
 		})
+	}
+
+	/** Fails like an order, but is not part of the ledger. */
+	#sendStock(response: ServerResponse): void {
+		if (this.isDown) FAULT_RESPONSES.outage(response)
+		else if (this.injectsFaults && this.#runtime.random() < SERVER_ERROR_SHARE)
+			FAULT_RESPONSES.serverErrors(response)
+		else response.writeHead(200).end('in stock')
 	}
 
 	#nextFault(): keyof Faults | undefined {

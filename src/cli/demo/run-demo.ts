@@ -1,6 +1,8 @@
 /** Sets up the demo and removes every process, file and table that it created, however it ends. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { dashboard } from '../../dashboard/index.ts'
 import type { CommandResult } from '../command.ts'
+import { type ServedDashboard, serveDashboard } from '../dashboard/serve.ts'
 import { toCliError } from '../database/database-errors.ts'
 import { type PostgresTarget, resolveTarget } from '../database/database-target.ts'
 import type { CommandIo } from '../io.ts'
@@ -10,6 +12,7 @@ import { LiveStatus } from './live-status.ts'
 import { Receiver } from './receiver.ts'
 import { createSchedule } from './schedule.ts'
 import type { Shop } from './shop.ts'
+import { StockCalls } from './stock-calls.ts'
 
 /** A supervisor and a closed window clean up like Ctrl-C. A second such signal ends the process. */
 const TERMINATION = ['SIGTERM', 'SIGHUP'] as const
@@ -25,7 +28,11 @@ export async function runDemo(
 		const receiver = new Receiver(runtime)
 		const canRedraw = io.isTTY && process.stderr.isTTY === true && env['TERM'] !== 'dumb'
 		const status = new LiveStatus(io, canRedraw)
-		const demo = new Demo({ shop, receiver, status, schedule: createSchedule(seconds), runtime })
+		const schedule = createSchedule(seconds)
+		const stock = new StockCalls(schedule, runtime)
+		const demo = new Demo({ shop, receiver, status, stock, schedule, runtime })
+		const page = dashboard({ observe: { stock: stock.policy, outbox: shop.outbox }, runtime })
+		let served: ServedDashboard | undefined
 		// The note about Ctrl-C is printed below the status and must not be overwritten.
 		io.signal.addEventListener('abort', () => status.forget())
 		const termination = new AbortController()
@@ -35,6 +42,8 @@ export async function runDemo(
 			io.note(
 				`Orders are written to ${shop.name}. Two relays deliver them to a receiver that fails on purpose.`,
 			)
+			served = await serveDashboard(page, 0)
+			io.note(`Dashboard of this process and of the outbox, until the end of the demo: ${served.url}`)
 			const ledger = await demo.run(AbortSignal.any([io.signal, termination.signal]))
 			status.end()
 			io.result(ledger, () => renderLedger(ledger, io))
@@ -42,6 +51,8 @@ export async function runDemo(
 		} finally {
 			status.end()
 			await demo.close()
+			await served?.close()
+			await page.close()
 			await receiver.close()
 			await shop.remove()
 			for (const name of TERMINATION) process.off(name, terminate)

@@ -85,7 +85,7 @@ function within<T>(
 	})
 }
 
-async function toRedact(list: string): Promise<RedactMessage | undefined> {
+export async function toRedact(list: string): Promise<RedactMessage | undefined> {
 	const names = list
 		.split(',')
 		.map((name) => name.trim())

@@ -99,14 +99,11 @@ export class CircuitBreakerLayer implements ObservableLayer {
 	leave(call: Call, bound: BoundLayer): Step {
 		const { runtime } = bound
 		const state = call.layerState(bound) as number | TimedCall | undefined
-		if (state === undefined) return 'continue'
-		if (typeof state !== 'number') {
-			this.#recordOutcome(call, bound, state.ticket, state.since)
-			return 'continue'
-		}
 		// A call's time is on its pipeline's clock, and is of no use to a breaker with its own runtime.
 		const since = runtime === call.pipeline.runtime ? call.startedAt : undefined
-		if (!call.ok || this.emitsRoutine || this.settings.isFailureResult)
+		if (typeof state === 'object') this.#recordOutcome(call, bound, state.ticket, state.since)
+		else if (state === undefined) return 'continue'
+		else if (!call.ok || this.emitsRoutine || this.settings.isFailureResult)
 			this.#recordOutcome(call, bound, state, since)
 		else if (!this.isPlain) this.circuit.succeed(state, runtime.now(), 0, runtime)
 		else

@@ -117,11 +117,11 @@ export class Call implements CallRecord, Scope {
 	/** False if the call starts without reading the clock. */
 	get needsTimes(): boolean {
 		const { options, pipeline } = this
-		return (
-			options !== undefined ||
-			pipeline.observer !== undefined ||
+		return !!(
+			options ||
+			pipeline.observer ||
 			pipeline.consecutiveSuccesses < pipeline.unmeasuredAfter ||
-			this.rare?.keepsRecord === true
+			this.rare?.keepsRecord
 		)
 	}
 

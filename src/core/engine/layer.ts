@@ -5,6 +5,7 @@
  */
 import type { Classification } from '../classify/classification.ts'
 import type { PipelineObserver } from '../observe/call-observer.ts'
+import type { Hook } from '../options/hooks.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
@@ -93,4 +94,9 @@ export interface CompiledPipelineOf<Call> extends LayerEnv {
 	readonly unmeasuredAfter: number
 	/** Undefined while no observer needs the ends of calls, so that they then cost one comparison. */
 	observer: PipelineObserver<Call> | undefined
+	/**
+	 * Receives every call in which something failed, before its record is closed and `consecutiveSuccesses` is
+	 * reset. Unlike an observer it costs nothing per success. It must not throw.
+	 */
+	onFailure?: Hook<[call: Call], void> | undefined
 }

@@ -10,16 +10,18 @@ import type { Step } from './layer.ts'
 export function rejectLazily(call: Call, create: () => unknown): Step {
 	call.stop = 'rejected'
 	call.value = create
-	call.pipeline.consecutiveSuccesses = 0
 	call.phase = 'over'
 	return 'rejected'
 }
 
 /** Records the error of a lazy rejection, and returns it. */
 export function finishRejection(call: Call, error: unknown): unknown {
+	const { pipeline } = call
 	call.value = error
 	attachRecord(error, call)
-	call.pipeline.observer?.onEnd(call)
+	pipeline.onFailure?.(call)
+	pipeline.consecutiveSuccesses = 0
+	pipeline.observer?.onEnd(call)
 	return error
 }
 

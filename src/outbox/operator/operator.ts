@@ -32,7 +32,7 @@ function readShortText(name: string, value: unknown, maxLength: number): string 
 }
 
 /** Returns user and host of this process. In a container, the user's id may have no name. */
-function processUser(): string {
+export function processUser(): string {
 	let user: string
 	try {
 		user = userInfo().username

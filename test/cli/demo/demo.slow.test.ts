@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { FailedCalls, Overview } from '../../../src/dashboard/contract.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from '../outbox/run-yaoki.ts'
@@ -41,6 +43,31 @@ test(
 		expect(existsSync(ledger.database.replace('SQLite in ', ''))).toBe(false)
 		expect(stderr).toContain('the receiver goes down')
 		expect(stderr).toMatch(/relay-\d \(process \d+\) was killed with SIGKILL during .*; relay-3 replaces it/)
+	},
+	LONG,
+)
+
+test.skipIf(process.platform === 'win32')(
+	'the dashboard shows the open circuit of the process and the outbox, and ends with the demo',
+	async () => {
+		const child = demo(['--seconds', '60'])
+		await child.prints('until the end of the demo: http')
+		const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(child.stderr) ?? []
+		const overview = async (): Promise<Overview> => (await fetch(`${url}_yaoki/api/overview`)).json()
+		await child.prints('the receiver goes down')
+		await eventually(async () => expect((await overview()).circuits[0]?.state).not.toBe('closed'))
+		const { circuits, outboxes, problems, process: shown } = await overview()
+		expect(circuits[0]?.source).toBe('stock')
+		expect(problems.map(({ source }) => source)).toContain('stock')
+		expect(outboxes[0]?.destinations[0]?.destination).toBe('orders')
+		expect(outboxes[0]?.relays.length).toBeGreaterThan(0)
+		expect(shown.pid).toBe(child.process.pid)
+		const calls: FailedCalls = await (await fetch(`${url}_yaoki/api/calls?source=stock`)).json()
+		expect(calls.calls.length).toBeGreaterThan(0)
+		child.process.kill('SIGINT')
+		const { code, stderr } = await child.ended()
+		expect(code, stderr).toBe(130)
+		await expect(fetch(url)).rejects.toThrow()
 	},
 	LONG,
 )

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { RELAY_HEADER, Receiver } from '../../../src/cli/demo/receiver.ts'
+import { RELAY_HEADER, Receiver, STOCK_PATH } from '../../../src/cli/demo/receiver.ts'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 
@@ -40,6 +40,19 @@ test('accepts an order once, and rejects a duplicate by its key', async () => {
 		['b', 1],
 	])
 	expect(receiver.duplicates).toBe(1)
+})
+
+test('the stock fails like an order, and is not part of the ledger', async () => {
+	const stock = () => fetch(new URL(STOCK_PATH, url))
+	expect(await (await stock()).text()).toBe('in stock')
+	random = 0
+	expect((await stock()).status).toBe(500)
+	receiver.injectsFaults = false
+	expect((await stock()).status).toBe(200)
+	receiver.isDown = true
+	await expect(stock()).rejects.toThrow()
+	expect(receiver.orders.size).toBe(0)
+	expect(receiver.faults).toEqual({ serverErrors: 0, tooManyRequests: 0, hung: 0, outage: 0 })
 })
 
 test('counts a duplicate as caused by a kill only if the earlier relay was killed before', async () => {

@@ -7,6 +7,7 @@ import { Receiver } from '../../../src/cli/demo/receiver.ts'
 import { type FromRelay, type RelayInput, RelayProcess } from '../../../src/cli/demo/relay-process.ts'
 import { createSchedule } from '../../../src/cli/demo/schedule.ts'
 import { sqliteShop } from '../../../src/cli/demo/sqlite-shop.ts'
+import { StockCalls } from '../../../src/cli/demo/stock-calls.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { PLAIN } from '../../../src/text/style.ts'
 import { temporaryFolder } from '../../support/temporary-file.ts'
@@ -77,6 +78,7 @@ describe('a relay process', () => {
 			receiver: new Receiver(systemRuntime),
 			status: new LiveStatus(io, false),
 			schedule: createSchedule(10),
+			stock: new StockCalls(createSchedule(10), systemRuntime),
 		}
 		onTestFinished(() => parts.receiver.close())
 		const broken = { ...shop, database: missingDatabase().database }

@@ -3,7 +3,7 @@ import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import type { TerminalEvents } from '../../../src/cli/terminal.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
-import { FakeOutput } from '../fake-terminal.ts'
+import { type FakeOptions, FakeOutput } from '../fake-terminal.ts'
 
 export interface RunResult {
 	readonly code: number
@@ -16,6 +16,8 @@ export interface Running {
 	readonly stderr: FakeOutput
 	readonly ended: Promise<RunResult>
 	interrupt(): void
+	/** Closes standard output, as `| head` does. */
+	closeOutput(): void
 }
 
 /** Starts a command without waiting for its end. */
@@ -23,8 +25,9 @@ export function start(
 	args: readonly string[],
 	env: Readonly<Record<string, string>> = {},
 	columns = 100,
+	options: Pick<FakeOptions, 'isTTY' | 'rows'> = {},
 ): Running {
-	const [stdout, stderr] = [new FakeOutput({ columns }), new FakeOutput({ columns })]
+	const [stdout, stderr] = [new FakeOutput({ columns, ...options }), new FakeOutput({ columns })]
 	const listeners = new Set<TerminalEvents>()
 	const terminal = {
 		stdout,
@@ -45,7 +48,10 @@ export function start(
 	const interrupt = () => {
 		for (const events of listeners) events.interrupted()
 	}
-	return { stdout, stderr, ended, interrupt }
+	const closeOutput = () => {
+		for (const events of listeners) events.closed()
+	}
+	return { stdout, stderr, ended, interrupt, closeOutput }
 }
 
 /** Runs a command to its end. */

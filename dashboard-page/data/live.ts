@@ -1,0 +1,107 @@
+/**
+ * Keeps the overview current. An EventSource is the first choice; while it brings nothing, because it reconnects or
+ * because a proxy holds its data back, the page asks every few seconds. A hidden tab asks for nothing.
+ */
+import type { Overview } from '../../src/dashboard/contract.ts'
+import { ApiError, apiPath, get } from './api.ts'
+
+export type Connection = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'hidden' | 'denied'
+
+export interface Live {
+	/** Asks now. */
+	refresh(): Promise<void>
+	close(): void
+}
+
+const POLL_MS = 3_000
+/** The stream is silent for longer than any interval of the server. */
+const SILENT_MS = 12_000
+const REOPEN_MS = 5_000
+
+export function connect(
+	onOverview: (overview: Overview) => void,
+	onConnection: (connection: Connection) => void,
+): Live {
+	let stream: EventSource | undefined
+	let poll: ReturnType<typeof setInterval> | undefined
+	let silence: ReturnType<typeof setTimeout> | undefined
+	let reopening: ReturnType<typeof setTimeout> | undefined
+
+	const stopPolling = (): void => {
+		clearInterval(poll)
+		poll = undefined
+	}
+	const startPolling = (): void => {
+		poll ??= setInterval(() => void refresh(), POLL_MS)
+	}
+	const watch = (): void => {
+		clearTimeout(silence)
+		silence = setTimeout(startPolling, SILENT_MS)
+	}
+
+	const open = (): void => {
+		close()
+		onConnection('connecting')
+		watch()
+		stream = new EventSource(apiPath('stream'))
+		stream.onmessage = (event) => {
+			stopPolling()
+			watch()
+			onConnection('live')
+			onOverview(JSON.parse(event.data))
+		}
+		stream.onerror = () => {
+			onConnection('reconnecting')
+			startPolling()
+			// The browser reconnects by itself, except after a response that is not a stream.
+			if (stream?.readyState !== EventSource.CLOSED) return
+			clearTimeout(reopening)
+			reopening = setTimeout(open, REOPEN_MS)
+		}
+	}
+
+	const close = (): void => {
+		stream?.close()
+		stream = undefined
+		stopPolling()
+		clearTimeout(silence)
+		clearTimeout(reopening)
+	}
+
+	const refresh = async (): Promise<void> => {
+		try {
+			const overview = await get<Overview>('overview')
+			if (document.hidden) return
+			onOverview(overview)
+			if (poll !== undefined) onConnection('polling')
+		} catch (error) {
+			onConnection(
+				error instanceof ApiError && (error.status === 401 || error.status === 403)
+					? 'denied'
+					: 'reconnecting',
+			)
+		}
+	}
+
+	const follow = (): void => {
+		if (document.hidden) {
+			close()
+			onConnection('hidden')
+		} else open()
+	}
+	document.addEventListener('visibilitychange', follow)
+	// A page that the back button restores has lost its stream.
+	const restore = (event: PageTransitionEvent): void => {
+		if (event.persisted) follow()
+	}
+	addEventListener('pageshow', restore)
+	follow()
+	return {
+		refresh,
+		close: () => {
+			document.removeEventListener('visibilitychange', follow)
+			removeEventListener('pageshow', restore)
+			close()
+		},
+	}
+}

@@ -1,0 +1,129 @@
+/**
+ * What is wrong with one source. A problem begins at a higher threshold than the one at which it ends, so that a page
+ * that reads it every second does not flicker. A circuit has thresholds of its own, and needs no others.
+ */
+import type { Problem, Severity } from '../contract.ts'
+import type { ObservedCircuit } from './circuits.ts'
+import { BUCKET_MS, BUCKETS, type CountKind, LIMIT_REASONS, type Rates } from './rates.ts'
+
+/** The ten to twenty seconds that rates in problems are about. */
+export const RECENT = 2
+
+/** Fewer failures or rejections are no problem. */
+const MIN_COUNT = 5
+
+/** The share of failed calls at which a problem begins, and below which it ends. */
+const FAILING = { begin: 0.1, end: 0.05 }
+
+/** The share from which on most callers are affected. */
+const SEVERE = { begin: 0.5, end: 0.3 }
+
+const MIN_REJECTED_PER_SECOND = 0.5
+
+/** Probes shorter than this are part of the open time. */
+const HALF_OPEN_MS = 3_000
+
+/** After a circuit has closed, the failures that opened it are still among the recent ones. */
+const AFTER_CIRCUIT_MS = RECENT * BUCKET_MS
+
+export class Problems {
+	readonly #source: string
+	readonly #rates: Rates
+	/** The problems that have begun. */
+	readonly #begun = new Set<string>()
+	#circuitProblemAt = Number.NEGATIVE_INFINITY
+
+	constructor(source: string, rates: Rates) {
+		this.#source = source
+		this.#rates = rates
+	}
+
+	/** `circuits` are the most urgent ones. */
+	list(circuits: readonly ObservedCircuit[], now: number, lastError: string | null): Problem[] {
+		const problems = circuits.flatMap((circuit) => circuitProblem(circuit, now))
+		if (problems.length > 0) this.#circuitProblemAt = now
+		const failing = this.#failing(now, lastError)
+		const isExplained = now - this.#circuitProblemAt < AFTER_CIRCUIT_MS
+		return [...problems, ...(isExplained ? [] : failing), ...this.#rejected(now)]
+	}
+
+	#failing(now: number, lastError: string | null): Problem[] {
+		const rates = this.#rates
+		const unhealthy = rates.sum(now, 'unhealthy', RECENT)
+		const share = unhealthy / (unhealthy + rates.sum(now, 'success', RECENT) || 1)
+		if (!this.#isProblem('failing', share, FAILING, unhealthy >= MIN_COUNT)) {
+			this.#begun.delete('severe')
+			return []
+		}
+		const isSevere = this.#isProblem('severe', share, SEVERE)
+		return [
+			{
+				kind: 'calls-failing',
+				severity: isSevere ? 'error' : 'warning',
+				source: this.#source,
+				sinceMs: this.#sinceMs('unhealthy', now),
+				failuresPerSecond: rates.perSecond(now, 'unhealthy', RECENT),
+				lastError,
+			},
+		]
+	}
+
+	#rejected(now: number): Problem[] {
+		return LIMIT_REASONS.flatMap((reason): Problem[] => {
+			const rejectedPerSecond = this.#rates.perSecond(now, reason, RECENT)
+			const isMany = this.#rates.sum(now, reason, RECENT) >= MIN_COUNT
+			// It ends when nothing is rejected anymore.
+			const limits = { begin: MIN_REJECTED_PER_SECOND, end: Number.MIN_VALUE }
+			if (!this.#isProblem(reason, rejectedPerSecond, limits, isMany)) return []
+			const sinceMs = this.#sinceMs(reason, now)
+			return [
+				{
+					kind: 'calls-rejected',
+					severity: 'warning',
+					source: this.#source,
+					sinceMs,
+					reason,
+					rejectedPerSecond,
+				},
+			]
+		})
+	}
+
+	#isProblem(name: string, value: number, { begin, end }: typeof FAILING, mayBegin = true): boolean {
+		const is = this.#begun.has(name) ? value >= end : mayBegin && value >= begin
+		if (is) this.#begun.add(name)
+		else this.#begun.delete(name)
+		return is
+	}
+
+	/** The time since the counts began without a pause. From the counts: a problem begins before somebody looks. */
+	#sinceMs(kind: CountKind, now: number): number | null {
+		const series = this.#rates.series(now, kind)
+		// The current step may have no count yet.
+		const last = series.findLastIndex((count) => count > 0)
+		const pause = series.findLastIndex((count, index) => index < last && count === 0)
+		if (pause < 0) return null
+		return now - Math.floor(now / BUCKET_MS) * BUCKET_MS + (BUCKETS - 2 - pause) * BUCKET_MS
+	}
+}
+
+function circuitProblem({ row, enteredAt }: ObservedCircuit, now: number): Problem[] {
+	const { state, isShadow, source, name, key, sinceMs, rejectedPerSecond, lastError, probeInMs } = row
+	if (state === 'closed' || isShadow) return []
+	// Each probe of a service that is down makes its circuit half-open for a moment.
+	const isBrief = enteredAt !== undefined && now - enteredAt < HALF_OPEN_MS
+	const shown = state === 'half-open' && isBrief ? 'open' : state
+	const severity: Severity = shown === 'open' ? 'error' : 'warning'
+	const facts = { severity, source, sinceMs, circuit: name, key, rejectedPerSecond, lastError, probeInMs }
+	return [{ kind: `circuit-${shown}`, ...facts }]
+}
+
+const RANKS: Readonly<Record<Severity, number>> = { error: 0, warning: 1 }
+
+/** By severity, then the longest first. */
+export const byProblemSeverity = (a: Problem, b: Problem): number =>
+	RANKS[a.severity] - RANKS[b.severity] || compareSince(a.sinceMs, b.sinceMs)
+
+/** Null: it began before this process looked. Not a difference of infinities, which is NaN. */
+const compareSince = (a: number | null, b: number | null): number =>
+	a === b ? 0 : a === null ? -1 : b === null ? 1 : b - a

@@ -1,0 +1,40 @@
+/**
+ * The token of a write: a cookie that scripts cannot read, and the same value in the page, which other sites
+ * cannot read. The server keeps nothing, so it works behind a load balancer.
+ */
+import { TOKEN_HEADER } from '../protocol/names.ts'
+
+const COOKIE = 'yaoki_token'
+const TOKEN_BYTES = 32
+const FORM = /^[0-9a-f]{64}$/
+
+/** Returns the token of the cookie. */
+function cookieToken({ headers }: Request): string | undefined {
+	const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
+	return pairs.find(([name, value = '']) => name === COOKIE && FORM.test(value))?.[1]
+}
+
+/** Returns the token for a page. A second tab gets the token of the first one, which would lose its own. */
+export const tokenFor = (request: Request): string =>
+	cookieToken(request) ??
+	Array.from(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)), (byte) =>
+		byte.toString(16).padStart(2, '0'),
+	).join('')
+
+/**
+ * Without a path: a browser takes the folder of the page, which the server does not know behind a proxy that
+ * removes a prefix.
+ */
+export function tokenCookie(token: string, { url, headers }: Request): string {
+	const isSecure = url.startsWith('https:') || headers.get('x-forwarded-proto') === 'https'
+	return `${COOKIE}=${token}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+}
+
+export function hasToken(request: Request): boolean {
+	const [expected, given] = [cookieToken(request), request.headers.get(TOKEN_HEADER) ?? '']
+	if (expected === undefined || given.length !== expected.length) return false
+	// In constant time: the time must not say how many characters are right.
+	let difference = 0
+	for (let at = 0; at < expected.length; at++) difference |= expected.charCodeAt(at) ^ given.charCodeAt(at)
+	return difference === 0
+}

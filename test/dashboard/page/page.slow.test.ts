@@ -1,0 +1,268 @@
+/** The built page in Chromium, with sample data and the content security policy of the dashboard. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Assets, buildDashboardPage } from '../../../scripts/dashboard-page.ts'
+import { en } from '../../../src/dashboard/words/en.ts'
+import { ja } from '../../../src/dashboard/words/ja.ts'
+import { problemSentence } from '../../../src/dashboard/words/sentence.ts'
+import { isSkipped, launch } from '../../playground/browser.ts'
+import { contrast } from '../../sim/charts/contrast.ts'
+import { PROBLEMS } from './sample.ts'
+import { type SampleServer, startSampleServer } from './sample-server.ts'
+
+const VIEWS = [
+	'?',
+	'?view=calls',
+	'?view=messages',
+	'?view=message&outbox=orders&id=01a1dfe5-0c2d-76f1-a4a3-bdf6c1f07191',
+	'?view=dead',
+	'?view=webhooks',
+	'?view=audit',
+]
+
+/** The limits of playwright are shorter than those of a test. */
+const PATIENCE_MS = 250_000
+
+describe.skipIf(isSkipped)('the page in Chromium', () => {
+	let assets: Assets
+	let browser: Browser
+	let server: SampleServer
+	/** What the page has logged: also violations of the policy. */
+	let logged: string[]
+	beforeAll(async () => {
+		;({ assets } = await buildDashboardPage())
+		browser = await launch()
+	})
+	afterAll(async () => {
+		await browser?.close()
+	})
+	beforeEach(async () => {
+		server = await startSampleServer(assets)
+		logged = []
+	})
+	afterEach(async () => {
+		for (const context of browser.contexts()) await context.close()
+		await server.close()
+	})
+
+	async function open(search: string, options: BrowserContextOptions = {}): Promise<Page> {
+		const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-US', ...options })
+		context.setDefaultTimeout(PATIENCE_MS)
+		const page = await context.newPage()
+		page.on('console', (message) => logged.push(message.text()))
+		page.on('pageerror', (error) => logged.push(String(error)))
+		page.on('dialog', (dialog) => {
+			logged.push(dialog.message())
+			void dialog.dismiss()
+		})
+		await page.goto(`${server.url}${search}`)
+		await page.waitForSelector('main .card')
+		return page
+	}
+
+	const shows = (page: Page, text: string): Promise<unknown> =>
+		page.waitForFunction((wanted) => document.body.innerText.includes(wanted), text)
+
+	test('shows a sentence for each problem, and texts from outside as text', async () => {
+		const page = await open('?')
+		const problem = { ...PROBLEMS['calls-failing'], lastError: '<img src=x onerror=alert(1)>' }
+		await shows(page, problemSentence(en, problem))
+		expect(await page.locator('.summary li').count()).toBe(Object.keys(PROBLEMS).length)
+		await page.waitForSelector('.plot canvas')
+		expect(await page.locator('main img, main script').count()).toBe(0)
+		expect(await page.title()).toBe(`(${Object.keys(PROBLEMS).length}) Yaoki`)
+		expect(logged).toEqual([])
+	})
+
+	test('says that nothing is wrong', async () => {
+		server.show((overview) => ({ ...overview, problems: [] }))
+		await shows(await open('?'), en.nothingWrong)
+	})
+
+	test('keeps the last figures while the server restarts, and says so', async () => {
+		const page = await open('?')
+		await page.waitForSelector('.connection.live')
+		server.setDown(true)
+		await page.waitForSelector('.connection.reconnecting')
+		await shows(page, 'These are the figures of')
+		expect(await page.locator('.content.old .card').count()).toBeGreaterThan(0)
+		server.setDown(false)
+		await page.waitForSelector('.connection.live')
+		await page.waitForSelector('.content:not(.old)')
+	})
+
+	test('asks for the overview while the stream does not work', async () => {
+		const context = await browser.newContext()
+		context.setDefaultTimeout(PATIENCE_MS)
+		const page = await context.newPage()
+		await page.route('**/api/stream', (route) => route.abort())
+		await page.goto(server.url)
+		await page.waitForSelector('.connection.polling')
+		await page.waitForSelector('main .card')
+	})
+
+	test('closes the stream in a hidden tab, and opens it again', async () => {
+		const page = await open('?')
+		const hide = (isHidden: boolean): Promise<void> =>
+			page.evaluate((hidden) => {
+				Object.defineProperty(document, 'hidden', { configurable: true, value: hidden })
+				document.dispatchEvent(new Event('visibilitychange'))
+			}, isHidden)
+		await hide(true)
+		await page.waitForSelector('.connection.hidden')
+		await expect.poll(() => server.streams(), { timeout: PATIENCE_MS }).toBe(0)
+		await hide(false)
+		await page.waitForSelector('.connection.live')
+		expect(server.streams()).toBe(1)
+	})
+
+	test('replays a group after its plan, with the token, and returns the focus', async () => {
+		const page = await open('?view=dead')
+		const button = page.locator('tbody tr').first().getByRole('button', { name: /^Replay/ })
+		await button.click()
+		await page.getByLabel('Reason').fill('the provider has recovered')
+		await page.getByRole('button', { name: 'Replay 31 messages' }).click()
+		await page.waitForSelector('dialog', { state: 'detached' })
+		expect(server.actions).toEqual([
+			{
+				action: 'replay',
+				source: 'orders',
+				selection: { fingerprint: '6e625e2d8a50' },
+				canary: true,
+				reason: 'the provider has recovered',
+			},
+		])
+		await shows(page, 'Replay: started.')
+		expect(await button.evaluate((element) => element === document.activeElement)).toBe(true)
+	})
+
+	test('a discard requires a reason', async () => {
+		const page = await open('?view=dead')
+		await page.getByRole('button', { name: /^Discard all/ }).click()
+		const confirm = page.getByRole('button', { name: 'Discard 31 messages' })
+		await confirm.waitFor()
+		expect(await confirm.isDisabled()).toBe(true)
+		await page.getByLabel('Reason').fill('test data')
+		await confirm.click()
+		await page.waitForSelector('dialog', { state: 'detached' })
+		expect(server.actions).toMatchObject([{ action: 'discard', selection: { all: true }, reason: 'test data' }])
+	})
+
+	test('shows no action to a reader', async () => {
+		server.show((overview) => ({ ...overview, access: 'read' }))
+		const page = await open('?view=dead')
+		await page.waitForSelector('tbody tr')
+		expect(await page.getByRole('button', { name: /Replay|Discard/ }).count()).toBe(0)
+		expect(await page.locator('input[type=checkbox]').count()).toBe(0)
+	})
+
+	test('the URL holds the search, and the back button returns to it', async () => {
+		const page = await open('?view=messages&outbox=orders&status=dead')
+		await page.locator('tbody a').first().click()
+		await page.waitForSelector('.why')
+		expect(new URL(page.url()).searchParams.get('view')).toBe('message')
+		expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
+		await page.goBack()
+		await page.waitForSelector('form.search')
+		expect(await page.getByLabel('Status').inputValue()).toBe('dead')
+	})
+
+	test('a scan continues until its end, and shows how many messages it has read', async () => {
+		const page = await open('?view=messages')
+		await page.getByText('Scan: reads').click()
+		await page.getByLabel('Text in the error').fill('422')
+		await page.keyboard.press('Enter')
+		await shows(page, 'Read 30,000 messages, found 3.')
+	})
+
+	test('works with the keyboard', async () => {
+		const page = await open('?')
+		await page.keyboard.press('/')
+		await page.waitForFunction(() => document.activeElement?.matches('[data-search]'))
+		await page.keyboard.press('Escape')
+		await page.waitForSelector('tbody tr')
+		await page.keyboard.press('j')
+		await page.keyboard.press('j')
+		await page.keyboard.press('k')
+		await page.keyboard.press('j')
+		const second = await page.locator('tbody tr').nth(1).locator('a').first().textContent()
+		await page.keyboard.press('Enter')
+		await page.waitForSelector('.why')
+		expect(await page.locator('h1 code').textContent()).toBe(second)
+		await page.keyboard.press('?')
+		await page.waitForSelector('dialog[open]')
+		await page.keyboard.press('Escape')
+		await page.waitForSelector('dialog', { state: 'detached' })
+	})
+
+	test('speaks the language of the browser, and the one that the reader chooses', async () => {
+		const page = await open('?', { locale: 'ja-JP' })
+		await shows(page, problemSentence(ja, PROBLEMS['circuit-open']))
+		expect(await page.getAttribute('html', 'lang')).toBe('ja')
+		await page.getByText('設定').click()
+		await page.getByLabel('言語').selectOption('en')
+		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
+		await page.reload()
+		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
+	})
+
+	describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+		test.each(VIEWS)('%s fits 390 px, and its texts have contrast and names', async (search) => {
+			const page = await open(search, { colorScheme, viewport: { width: 390, height: 844 } })
+			await page.waitForSelector('main :is(table, .tiles, .facts)')
+			expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+			const low = (await page.evaluate(textColors)).filter(
+				({ color, background }) => contrast(toHex(color), toHex(background)) < 4.5,
+			)
+			expect(low).toEqual([])
+			expect(await page.evaluate(unnamed)).toEqual([])
+			expect(logged).toEqual([])
+		})
+	})
+})
+
+const toHex = (channels: readonly number[]): string =>
+	`#${channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('')}`
+
+/** Runs in the page: returns each combination of a text color and the color behind it. */
+function textColors(): { color: number[]; background: number[]; text: string }[] {
+	const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+	if (!canvas) throw new Error('No canvas')
+	const channels = (color: string): number[] => {
+		canvas.clearRect(0, 0, 1, 1)
+		canvas.fillStyle = color
+		canvas.fillRect(0, 0, 1, 1)
+		return [...canvas.getImageData(0, 0, 1, 1).data]
+	}
+	const found = new Map<string, { color: number[]; background: number[]; text: string }>()
+	for (const element of document.querySelectorAll('body *')) {
+		const text = [...element.childNodes].find(
+			(node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim(),
+		)
+		if (!text || element.closest('.hidden, :disabled, option, noscript')) continue
+		let behind: Element | null = element
+		let background = [0, 0, 0, 0]
+		while (behind && background[3] !== 255) {
+			background = channels(getComputedStyle(behind).backgroundColor)
+			behind = behind.parentElement
+		}
+		const color = channels(getComputedStyle(element).color)
+		found.set(`${color} ${background}`, {
+			color: color.slice(0, 3),
+			background: background.slice(0, 3),
+			text: text.nodeValue?.trim() ?? '',
+		})
+	}
+	return [...found.values()]
+}
+
+/** Runs in the page: returns controls without a name. */
+function unnamed(): string[] {
+	return [...document.querySelectorAll<HTMLElement>('a, button, input, select, summary, progress, [role=img]')]
+		.filter((element) => {
+			const labels = 'labels' in element ? [...((element.labels as NodeList | null) ?? [])] : []
+			const name = [element.getAttribute('aria-label'), element.textContent, ...labels.map((label) => label.textContent)]
+			return !name.some((text) => text?.trim())
+		})
+		.map((element) => element.outerHTML)
+}
