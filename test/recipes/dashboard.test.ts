@@ -37,7 +37,9 @@ test('serves the page, all that it loads, and an action under /ops/retries/', as
 	const opened = await fetch(url)
 	const html = await opened.text()
 	const [cookie = ''] = (opened.headers.get('set-cookie') ?? '').split(';')
-	const links = [...html.matchAll(/(?:src|href)="?(_yaoki\/[^"\s>]+)/g)].map(([, link = '']) => new URL(link, url).href)
+	const links = [...html.matchAll(/(?:src|href)="?(_yaoki\/[^"\s>]+)/g)].map(
+		([, link = '']) => new URL(link, url).href,
+	)
 	expect(links).toEqual(expect.arrayContaining([`${url}_yaoki/app.js`, `${url}_yaoki/app.css`]))
 	for (const link of links) {
 		const response = await fetch(link)
