@@ -9,6 +9,7 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Dashboard } from '../../../src/dashboard/dashboard.ts'
+import { PAGE } from '../../../src/dashboard/server/page-data.ts'
 import { listen } from '../../support/listen.ts'
 import { circuitWith, fakeDashboard, PAUSE } from './fake-parts.ts'
 import { linksOf, visit, writeOf } from './visit.ts'
@@ -122,10 +123,11 @@ describe.each(SERVERS)('%s', (_name, start) => {
 		expect(links).toEqual(
 			expect.arrayContaining([`${origin}${BASE}/_yaoki/app.js`, `${origin}${BASE}/_yaoki/app.css`]),
 		)
-		for (const link of links) {
+		const assets = Object.keys(PAGE).filter((name) => name !== 'index.html')
+		for (const link of [...links, ...assets.map((name) => `${origin}${BASE}/_yaoki/${name}`)]) {
 			const response = await fetch(link)
 			expect([link, response.status]).toEqual([link, 200])
-			expect(response.headers.get('content-type')).toMatch(/^text\/(javascript|css)/)
+			expect(response.headers.get('content-type')).toMatch(/^(text\/(javascript|css)|image\/)/)
 			await response.arrayBuffer()
 		}
 

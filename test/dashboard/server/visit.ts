@@ -21,9 +21,11 @@ export async function visit(
 	return { url, html, cookie, token: TOKEN.exec(html)?.[1] ?? '' }
 }
 
-/** The links of the page, resolved as a browser does. */
+/** The links of the page, resolved as a browser does, without those that contain their data. */
 export const linksOf = ({ url, html }: Visit): string[] =>
-	[...html.matchAll(/(?:src|href)="?([^"\s>]+)/g)].map(([, link = '']) => new URL(link, url).href)
+	[...html.matchAll(/(?:src|href)="?([^"\s>]+)/g)]
+		.map(([, link = '']) => new URL(link, url).href)
+		.filter((link) => !link.startsWith('data:'))
 
 /** A write, as the page sends it. */
 export const writeOf = (
