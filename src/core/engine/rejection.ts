@@ -11,17 +11,16 @@ export function rejectLazily(call: Call, create: () => unknown): Step {
 	call.stop = 'rejected'
 	call.value = create
 	call.phase = 'over'
+	call.pipeline.onFailure?.(call)
+	call.pipeline.consecutiveSuccesses = 0
 	return 'rejected'
 }
 
 /** Records the error of a lazy rejection, and returns it. */
 export function finishRejection(call: Call, error: unknown): unknown {
-	const { pipeline } = call
 	call.value = error
 	attachRecord(error, call)
-	pipeline.onFailure?.(call)
-	pipeline.consecutiveSuccesses = 0
-	pipeline.observer?.onEnd(call)
+	call.pipeline.observer?.onEnd(call)
 	return error
 }
 

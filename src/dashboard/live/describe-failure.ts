@@ -1,8 +1,10 @@
 /** What is shown of a call in which something failed. Read when its record is closed. */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import type { Call } from '../../core/engine/call.ts'
+import { describeError, toMessageText } from '../../core/events/error-facts.ts'
+import type { ErrorFacts } from '../../core/events/events.ts'
 import { type Explanation, explain } from '../../core/explain/explain.ts'
-import { attachRecord, type CallRecord } from '../../core/explain/record.ts'
+import { attachRecord, type CallRecord, type StopReason } from '../../core/explain/record.ts'
 import { REJECTION } from '../../core/observe/observe-calls.ts'
 import type { FailedCall } from '../contract.ts'
 import { detached, MAX_ERROR_LENGTH, type ShownTexts } from './shown-texts.ts'
@@ -43,14 +45,35 @@ export function isUnhealthy({ stop, lastAttempt }: Call): boolean {
 	return stop !== 'abort' && kind !== 'permanent' && kind !== 'cancelled'
 }
 
-/** Returns the call as it is shown; `at` is its end. */
-export function describeFailure(
+/** What is kept of a failed call: bounded, and nothing of the program's objects. */
+interface TakenFailure {
+	readonly at: number
+	readonly source: string
+	readonly policy: string
+	readonly key: string | undefined
+	readonly call: string | undefined
+	readonly method: string | undefined
+	readonly outcome: FailedCall['outcome']
+	readonly stop: StopReason
+	readonly reason: string
+	readonly attempts: number
+	readonly error: ErrorFacts
+	readonly explanation: TakenExplanation | undefined
+}
+
+interface TakenExplanation extends Omit<Explanation, 'inner' | 'toString'> {
+	/** The number of all attempts: `attempts` has the first and the last ones. */
+	readonly attemptCount: number
+	readonly inner: TakenExplanation | undefined
+}
+
+/** Reads what is kept of a call; `at` is its end. */
+export function takeFailure(
 	call: Call,
-	outcome: NonNullable<FailureOutcome>,
+	outcome: FailedCall['outcome'],
 	source: string,
 	at: { readonly now: number; readonly wallNow: number },
-	texts: ShownTexts,
-): Omit<FailedCall, 'number'> {
+): TakenFailure {
 	const { options, pipeline, attempt } = call
 	const error = errorOf(call)
 	const stop = outcome === 'fallback' ? 'fallback' : (call.stop ?? 'not-retried')
@@ -58,25 +81,42 @@ export function describeFailure(
 	return detached({
 		at: at.wallNow,
 		source,
-		policy: texts.text(pipeline.name, 'emitter'),
-		key: texts.name(options?.key, 'key'),
-		call: texts.name(options?.name, 'call'),
-		method: texts.name(options?.extension?.method, 'method'),
+		policy: toMessageText(pipeline.name),
+		key: cut(options?.key),
+		call: cut(options?.name),
+		method: cut(options?.extension?.method),
 		outcome,
 		stop,
 		reason: (outcome === 'rejected' && rejectionReason(error)) || stop,
 		attempts: outcome === 'rejected' ? 0 : attempt + 1,
-		durationMs: explanation?.durationMs ?? null,
-		error: texts.error(error),
-		explanation: explanation ? linesOf(explanation, texts) : [],
+		error: cutFacts(describeError(error)),
+		explanation: explanation && takeExplanation(explanation, 1),
 	})
 }
+
+/** Returns the call as it is shown: without secrets, each text on one line. */
+export function showFailure(taken: TakenFailure, texts: ShownTexts): Omit<FailedCall, 'number'> {
+	const { policy, key, call, method, error, explanation } = taken
+	return {
+		...taken,
+		policy: texts.text(policy, 'emitter'),
+		key: texts.name(key, 'key'),
+		call: texts.name(call, 'call'),
+		method: texts.name(method, 'method'),
+		durationMs: explanation?.durationMs ?? null,
+		error: texts.errorFacts(error),
+		explanation: explanation ? linesOf(explanation, texts) : [],
+	}
+}
+
+const cut = (text: string | undefined): string | undefined =>
+	text === undefined ? undefined : toMessageText(text)
 
 /**
  * Returns an object that `explain` accepts. Not the error: it may be a primitive, or have ended another call
  * since. A call with a fallback has succeeded, so its record is not closed.
  */
-function recordOf(call: Call, stop: FailedCall['stop'], error: unknown, now: number): object {
+function recordOf(call: Call, stop: StopReason, error: unknown, now: number): object {
 	const { options, pipeline, startedAt, rare, queuedMs, lastAttempt } = call
 	const record: CallRecord = {
 		options,
@@ -85,7 +125,7 @@ function recordOf(call: Call, stop: FailedCall['stop'], error: unknown, now: num
 		rare: call.ok ? { ...rare, endedAt: now } : rare,
 		queuedMs,
 		lastAttempt,
-		stop: stop as CallRecord['stop'],
+		stop,
 		value: error,
 	}
 	const carrier = {}
@@ -94,38 +134,52 @@ function recordOf(call: Call, stop: FailedCall['stop'], error: unknown, now: num
 }
 
 /** A call may have any number of attempts: the first and the last ones are shown. */
-const FIRST_ATTEMPTS = 6
-const LAST_ATTEMPTS = 6
+const SHOWN_ATTEMPTS = 6
 
 /** Calls inside calls, each with retries of its own. */
 const MAX_DEPTH = 3
 
-/** Returns the lines of an explanation. Each text in it is cleaned first, so that no text can add a line. */
-function linesOf(explanation: Explanation, texts: ShownTexts, depth = 1): string[] {
-	const { inner, attempts } = explanation
-	const cleaned: Explanation = { ...cleanedFacts(explanation, texts), attempts: [] }
-	const omitted = Math.max(0, attempts.length - FIRST_ATTEMPTS - LAST_ATTEMPTS)
-	const [head = ''] = formatted({ ...cleaned, attempts: new Array(attempts.length) })
-	const lines = [head]
-	for (const [index, attempt] of attempts.entries()) {
-		if (index === FIRST_ATTEMPTS && omitted > 0) lines.push(`  (${omitted} more)`)
-		if (index >= FIRST_ATTEMPTS && index < FIRST_ATTEMPTS + omitted) continue
-		lines.push(...formatted({ ...cleaned, attempts: [cleanedFacts(attempt, texts)] }).slice(1))
+function takeExplanation(explanation: Explanation, depth: number): TakenExplanation {
+	const { attempts, inner } = explanation
+	const shown =
+		attempts.length > 2 * SHOWN_ATTEMPTS
+			? [...attempts.slice(0, SHOWN_ATTEMPTS), ...attempts.slice(-SHOWN_ATTEMPTS)]
+			: attempts
+	return {
+		...cutFacts(explanation),
+		attempts: shown.map(cutFacts),
+		attemptCount: attempts.length,
+		inner: inner && depth < MAX_DEPTH ? takeExplanation(inner, depth + 1) : undefined,
 	}
-	if (!inner) return lines
-	return depth < MAX_DEPTH ? [...lines, 'inside:', ...linesOf(inner, texts, depth + 1)] : lines
 }
 
-/** The text of an explanation with these fields. */
-const formatted = (explanation: Explanation): string[] => explanation.toString.call(explanation).split('\n')
+/** Returns the lines of `explain`. Each text in it is cleaned first, so that no text can add a line. */
+function linesOf({ inner, ...taken }: TakenExplanation, texts: ShownTexts): string[] {
+	const format = explain({ ok: true, value: undefined })?.toString ?? String
+	const clean = <Facts extends object>(facts: Facts) =>
+		mapTexts(facts, (text, field) => texts.text(text, field, MAX_ERROR_LENGTH))
+	const linesWith = (attempts: readonly unknown[]) => format.call({ ...clean(taken), attempts }).split('\n')
+	const { attempts, attemptCount } = taken
+	const omitted = attemptCount - attempts.length
+	const lines = [
+		// The first line has the number of all attempts.
+		linesWith(new Array(attemptCount))[0] ?? '',
+		...linesWith(attempts.map(clean)).slice(1),
+	]
+	if (omitted > 0) lines.splice(1 + SHOWN_ATTEMPTS, 0, `  (${omitted} more)`)
+	return inner ? [...lines, 'inside:', ...linesOf(inner, texts)] : lines
+}
 
 const TEXTS = ['name', 'hint', 'errorType', 'errorMessage'] as const
 
-function cleanedFacts<Facts extends object>(facts: Facts, texts: ShownTexts): Facts {
-	const cleaned: Record<string, unknown> = { ...facts, inner: undefined, toString: facts.toString }
+function mapTexts<Facts extends object>(facts: Facts, map: (text: string, field: string) => string): Facts {
+	const mapped = { ...facts } as Record<string, unknown>
 	for (const field of TEXTS) {
-		const text = cleaned[field]
-		if (typeof text === 'string') cleaned[field] = texts.text(text, field, MAX_ERROR_LENGTH)
+		const text = mapped[field]
+		if (typeof text === 'string') mapped[field] = map(text, field)
 	}
-	return cleaned as Facts
+	return mapped as Facts
 }
+
+/** URLs are reduced before a text is cut: a cut URL may end within its password. */
+const cutFacts = <Facts extends object>(facts: Facts): Facts => mapTexts(facts, (text) => toMessageText(text))

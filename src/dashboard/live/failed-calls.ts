@@ -7,8 +7,14 @@ export const DEFAULT_MAX_FAILED_CALLS = 500
 
 const PAGE_SIZE = 50
 
+interface Entry {
+	readonly number: number
+	describe(): Omit<FailedCall, 'number'>
+	shown: FailedCall | undefined
+}
+
 export class FailedCallBuffer {
-	readonly #ring: FailedCall[] = []
+	readonly #ring: Entry[] = []
 	readonly #size: number
 	/** The number of all calls so far, and of the last one. */
 	total = 0
@@ -18,15 +24,18 @@ export class FailedCallBuffer {
 		this.#size = size
 	}
 
-	add(call: Omit<FailedCall, 'number'>): void {
-		this.#ring[this.total % this.#size] = { number: ++this.total, ...call }
+	/** `describe` is called when somebody reads the call: most calls of an outage are forgotten before. */
+	add(describe: Entry['describe']): void {
+		this.#ring[this.total % this.#size] = { number: ++this.total, describe, shown: undefined }
 	}
 
 	/** Yields the calls, newest first. */
 	*newest(): Generator<FailedCall> {
 		for (let at = this.total - 1; at >= this.total - this.#ring.length; at--) {
-			const call = this.#ring[at % this.#size]
-			if (call) yield call
+			const entry = this.#ring[at % this.#size]
+			if (!entry) continue
+			entry.shown ??= { number: entry.number, ...entry.describe() }
+			yield entry.shown
 		}
 	}
 

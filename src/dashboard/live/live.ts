@@ -13,7 +13,7 @@ import { ProblemReports } from '../../telemetry/observe/report.ts'
 import { Redactor } from '../../telemetry/redact/redactor.ts'
 import type { ActionResult, FailedCalls } from '../contract.ts'
 import type { CircuitAction, LivePart, Query } from '../parts.ts'
-import { describeFailure, outcomeOf } from './describe-failure.ts'
+import { outcomeOf, showFailure, takeFailure } from './describe-failure.ts'
 import { FailedCallBuffer } from './failed-calls.ts'
 import { byPressure, limitRows } from './limits.ts'
 import { leavesOf } from './policies.ts'
@@ -153,7 +153,9 @@ class Live implements LivePart {
 			if (!call.isOver) continue
 			const outcome = outcomeOf(call)
 			source.count(call, outcome, at.now)
-			if (outcome) this.#failed.add(describeFailure(call, outcome, source.name, at, this.#texts))
+			if (!outcome) continue
+			const taken = takeFailure(call, outcome, source.name, at)
+			this.#failed.add(() => showFailure(taken, this.#texts))
 		}
 	}
 

@@ -4,11 +4,25 @@ export const BUCKET_MS = 10_000
 export const BUCKETS = 60
 
 /** Reasons of rejections other than by a circuit. */
-export const LIMIT_REASONS = ['bulkhead-full', 'queue-timeout', 'rate-limited'] as const
+export type LimitReason = 'bulkhead-full' | 'queue-timeout' | 'rate-limited'
 
-export type LimitReason = (typeof LIMIT_REASONS)[number]
+export const LIMIT_REASONS: readonly LimitReason[] = ['bulkhead-full', 'queue-timeout', 'rate-limited']
 
-const KINDS = [
+/**
+ * `unhealthy`: a failure that says something about the dependency, neither permanent nor an abort. `success`:
+ * calls that succeeded, as far as a later failure has counted them.
+ */
+export type CountKind =
+	| 'failure'
+	| 'rejected'
+	| 'retry'
+	| 'retried'
+	| 'retried-success'
+	| 'unhealthy'
+	| 'success'
+	| LimitReason
+
+const KINDS: readonly CountKind[] = [
 	'failure',
 	'rejected',
 	'retry',
@@ -17,13 +31,7 @@ const KINDS = [
 	'unhealthy',
 	'success',
 	...LIMIT_REASONS,
-] as const
-
-/**
- * `unhealthy`: a failure that says something about the dependency, neither permanent nor an abort. `success`:
- * calls that succeeded, as far as a later failure has counted them.
- */
-export type CountKind = (typeof KINDS)[number]
+]
 
 export class Rates {
 	readonly #counts = new Float64Array(BUCKETS * KINDS.length)

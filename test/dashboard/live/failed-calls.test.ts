@@ -33,7 +33,7 @@ test('pages of the ring are those of a list that keeps the last calls, whatever 
 	fc.assert(
 		fc.property(calls, fc.integer({ min: 1, max: 150 }), filter, (added, size, query) => {
 			const buffer = new FailedCallBuffer(size)
-			for (const facts of added) buffer.add(call(...facts))
+			for (const facts of added) buffer.add(() => call(...facts))
 			const kept = added
 				.map(([source, key, reason], index) => ({ number: index + 1, source, key, reason }))
 				.slice(-size)
