@@ -1,6 +1,6 @@
 /** The frame of the page: header, problems, the current view, dialogs. */
 import type { JSX } from 'preact'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Overview } from '../src/dashboard/contract.ts'
 import { NowContext, type Shared, SharedContext } from './context.ts'
 import { type Connection, connect, type Live } from './data/live.ts'
@@ -152,7 +152,8 @@ function useRoute(): readonly [Route, Shared['go'], Shared['narrow']] {
 		return () => removeEventListener('popstate', follow)
 	}, [])
 	const shown = useRef(route.view)
-	useEffect(() => {
+	// Before the next frame, in which a shortcut may focus a field.
+	useLayoutEffect(() => {
 		if (shown.current === route.view) return
 		shown.current = route.view
 		// A screen reader continues at the new view.

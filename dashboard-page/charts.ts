@@ -42,7 +42,11 @@ export function draw(element: HTMLElement, data: ChartData, style: ChartStyle): 
 			legend: { show: false },
 			padding: style.isSmall ? [2, 0, 2, 0] : [8, 28, 0, 0],
 			cursor: { drag: { setScale: false }, y: false, points: { size: 6 } },
-			scales: { y: { range: (_, _min, max) => [0, Math.max(1, max * 1.1)] } },
+			scales: {
+				// Half of the first and of the last bar would be outside.
+				...(style.isBars ? { x: { range: widened } } : {}),
+				y: { range: (_, _min, max) => [0, Math.max(1, max * 1.1)] },
+			},
 			axes: style.isSmall
 				? [{ show: false }, { show: false }]
 				: [
@@ -88,6 +92,12 @@ export function draw(element: HTMLElement, data: ChartData, style: ChartStyle): 
 
 const columns = ({ at, values }: ChartData): uPlot.AlignedData =>
 	[[...at], ...values.map((column) => [...column])] as uPlot.AlignedData
+
+/** Returns the range of the times with half a step on both sides. */
+function widened({ data }: uPlot, min: number, max: number): [number, number] {
+	const half = (max - min) / Math.max(1, 2 * ((data[0]?.length ?? 1) - 1))
+	return [min - half, max + half]
+}
 
 /** In the reader's time zone, as all times of the page. */
 function clock(seconds: number): string {

@@ -19,6 +19,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 			() => tsc('-p', 'tsconfig.json'),
 			() => tsc('-p', 'tsconfig.anywhere.json'),
 			() => tsc('-p', 'playground'),
+			() => tsc('-p', 'dashboard-page'),
 			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
 			() => tsc('-p', 'tsconfig.cli.json', '--noEmit'),
 		),

@@ -15,7 +15,7 @@ export interface Vocabulary {
 	readonly exceptions: Readonly<Record<string, readonly string[]>>
 }
 
-const CHECKED = /\.(ts|js|md|html|css)$/
+const CHECKED = /\.(tsx?|js|md|html|css)$/
 const SKIPPED = /(^|\/)(node_modules|dist|\.cache)(\/|$)|words-ja\.ts$|^scripts\/vocabulary/
 
 /** Returns one message per line that contains an expression, and per exception that no longer occurs. */

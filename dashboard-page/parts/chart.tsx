@@ -66,7 +66,10 @@ export function Series(props: {
 				{lines.map(({ label, values, color }) => (
 					<span key={label}>
 						<i class={`s${color}`} aria-hidden="true" /> {label}{' '}
-						<b>{formatSignificant((point === null ? values.at(-1) : values[point]) ?? 0)}</b>
+						{/* The last bar says nothing about the others. */}
+						{(point !== null || !isBars) && (
+							<b>{formatSignificant((point === null ? values.at(-1) : values[point]) ?? 0)}</b>
+						)}
 					</span>
 				))}
 			</div>

@@ -1,14 +1,14 @@
 /** A table. On a narrow screen its rows become cards: the roles keep it a table for screen readers. */
 import type { ComponentChildren, JSX } from 'preact'
 
-export interface Column<Row> {
+interface Column<Row> {
 	readonly head: string
 	readonly kind?: 'number' | 'main' | 'actions' | 'wide' | 'choice'
 	readonly title?: string
 	cell(row: Row): ComponentChildren
 }
 
-export interface TableProperties<Row> {
+interface TableProperties<Row> {
 	readonly caption: string
 	readonly columns: readonly (Column<Row> | false)[]
 	readonly rows: readonly Row[]

@@ -5,7 +5,7 @@ import type { Overview } from '../../src/dashboard/contract.ts'
 const MAX_POINTS = 600
 
 /** Columns of the same length, oldest first. */
-export interface History {
+interface History {
 	readonly at: readonly number[]
 	readonly throughput: readonly number[]
 	readonly due: readonly number[]

@@ -155,13 +155,9 @@ function State({ row }: { row: DestinationRow }): JSX.Element {
 			<Badge tone={row.pause === 'circuit' ? 'bad' : 'warn'}>{t.words.pauses[row.pause]}</Badge>{' '}
 			{row.pauseEndsInMs !== null && <Countdown ms={row.pauseEndsInMs} />}{' '}
 			<span class="muted">
-				{[row.pausedBy, row.pauseReason]
-					.filter((text) => text !== null && text !== '')
-					.map((text) => (
-						<span key={text}>
-							<Outside text={text} />{' '}
-						</span>
-					))}
+				{[row.pausedBy, row.pauseReason].some(Boolean) && (
+					<Outside text={[row.pausedBy, row.pauseReason].filter(Boolean).join(', ')} />
+				)}
 			</span>
 		</>
 	)

@@ -7,7 +7,7 @@ import type { View } from '../state/url.ts'
 type Button = Exclude<ActionName, 'cancel-job'>
 
 /** Texts without parts that change. */
-export interface Labels {
+interface Labels {
 	readonly title: string
 	readonly skip: string
 	readonly navigation: string

@@ -7,6 +7,7 @@ import { ja } from '../../../src/dashboard/words/ja.ts'
 import { problemSentence } from '../../../src/dashboard/words/sentence.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { contrast } from '../../sim/charts/contrast.ts'
+import { type ColorPair, TEXT_COLORS, UNNAMED } from './in-page.ts'
 import { PROBLEMS } from './sample.ts'
 import { type SampleServer, startSampleServer } from './sample-server.ts'
 
@@ -61,7 +62,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 	}
 
 	const shows = (page: Page, text: string): Promise<unknown> =>
-		page.waitForFunction((wanted) => document.body.innerText.includes(wanted), text)
+		page.waitForFunction(`document.body.innerText.includes(${JSON.stringify(text)})`)
 
 	test('shows a sentence for each problem, and texts from outside as text', async () => {
 		const page = await open('?')
@@ -104,10 +105,11 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 	test('closes the stream in a hidden tab, and opens it again', async () => {
 		const page = await open('?')
 		const hide = (isHidden: boolean): Promise<void> =>
-			page.evaluate((hidden) => {
-				Object.defineProperty(document, 'hidden', { configurable: true, value: hidden })
+			page.evaluate(`
+				Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
 				document.dispatchEvent(new Event('visibilitychange'))
-			}, isHidden)
+				undefined
+			`)
 		await hide(true)
 		await page.waitForSelector('.connection.hidden')
 		await expect.poll(() => server.streams(), { timeout: PATIENCE_MS }).toBe(0)
@@ -118,8 +120,11 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 
 	test('replays a group after its plan, with the token, and returns the focus', async () => {
 		const page = await open('?view=dead')
-		const button = page.locator('tbody tr').first().getByRole('button', { name: /^Replay/ })
-		await button.click()
+		await page
+			.locator('tbody tr')
+			.first()
+			.getByRole('button', { name: /^Replay/ })
+			.click()
 		await page.getByLabel('Reason').fill('the provider has recovered')
 		await page.getByRole('button', { name: 'Replay 31 messages' }).click()
 		await page.waitForSelector('dialog', { state: 'detached' })
@@ -133,7 +138,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 			},
 		])
 		await shows(page, 'Replay: started.')
-		expect(await button.evaluate((element) => element === document.activeElement)).toBe(true)
+		expect(await page.evaluate('document.activeElement.textContent')).toBe('Replay')
 	})
 
 	test('a discard requires a reason', async () => {
@@ -145,7 +150,9 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.getByLabel('Reason').fill('test data')
 		await confirm.click()
 		await page.waitForSelector('dialog', { state: 'detached' })
-		expect(server.actions).toMatchObject([{ action: 'discard', selection: { all: true }, reason: 'test data' }])
+		expect(server.actions).toMatchObject([
+			{ action: 'discard', selection: { all: true }, reason: 'test data' },
+		])
 	})
 
 	test('shows no action to a reader', async () => {
@@ -161,7 +168,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.locator('tbody a').first().click()
 		await page.waitForSelector('.why')
 		expect(new URL(page.url()).searchParams.get('view')).toBe('message')
-		expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
+		expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
 		await page.goBack()
 		await page.waitForSelector('form.search')
 		expect(await page.getByLabel('Status').inputValue()).toBe('dead')
@@ -178,7 +185,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 	test('works with the keyboard', async () => {
 		const page = await open('?')
 		await page.keyboard.press('/')
-		await page.waitForFunction(() => document.activeElement?.matches('[data-search]'))
+		await page.waitForFunction("document.activeElement.matches('[data-search]')")
 		await page.keyboard.press('Escape')
 		await page.waitForSelector('tbody tr')
 		await page.keyboard.press('j')
@@ -199,7 +206,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		const page = await open('?', { locale: 'ja-JP' })
 		await shows(page, problemSentence(ja, PROBLEMS['circuit-open']))
 		expect(await page.getAttribute('html', 'lang')).toBe('ja')
-		await page.getByText('設定').click()
+		await page.locator('header summary').click()
 		await page.getByLabel('言語').selectOption('en')
 		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
 		await page.reload()
@@ -210,12 +217,11 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		test.each(VIEWS)('%s fits 390 px, and its texts have contrast and names', async (search) => {
 			const page = await open(search, { colorScheme, viewport: { width: 390, height: 844 } })
 			await page.waitForSelector('main :is(table, .tiles, .facts)')
-			expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
-			const low = (await page.evaluate(textColors)).filter(
-				({ color, background }) => contrast(toHex(color), toHex(background)) < 4.5,
-			)
+			expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+			const pairs: ColorPair[] = await page.evaluate(TEXT_COLORS)
+			const low = pairs.filter(({ color, background }) => contrast(toHex(color), toHex(background)) < 4.5)
 			expect(low).toEqual([])
-			expect(await page.evaluate(unnamed)).toEqual([])
+			expect(await page.evaluate(UNNAMED)).toEqual([])
 			expect(logged).toEqual([])
 		})
 	})
@@ -223,46 +229,3 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 
 const toHex = (channels: readonly number[]): string =>
 	`#${channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('')}`
-
-/** Runs in the page: returns each combination of a text color and the color behind it. */
-function textColors(): { color: number[]; background: number[]; text: string }[] {
-	const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
-	if (!canvas) throw new Error('No canvas')
-	const channels = (color: string): number[] => {
-		canvas.clearRect(0, 0, 1, 1)
-		canvas.fillStyle = color
-		canvas.fillRect(0, 0, 1, 1)
-		return [...canvas.getImageData(0, 0, 1, 1).data]
-	}
-	const found = new Map<string, { color: number[]; background: number[]; text: string }>()
-	for (const element of document.querySelectorAll('body *')) {
-		const text = [...element.childNodes].find(
-			(node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim(),
-		)
-		if (!text || element.closest('.hidden, :disabled, option, noscript')) continue
-		let behind: Element | null = element
-		let background = [0, 0, 0, 0]
-		while (behind && background[3] !== 255) {
-			background = channels(getComputedStyle(behind).backgroundColor)
-			behind = behind.parentElement
-		}
-		const color = channels(getComputedStyle(element).color)
-		found.set(`${color} ${background}`, {
-			color: color.slice(0, 3),
-			background: background.slice(0, 3),
-			text: text.nodeValue?.trim() ?? '',
-		})
-	}
-	return [...found.values()]
-}
-
-/** Runs in the page: returns controls without a name. */
-function unnamed(): string[] {
-	return [...document.querySelectorAll<HTMLElement>('a, button, input, select, summary, progress, [role=img]')]
-		.filter((element) => {
-			const labels = 'labels' in element ? [...((element.labels as NodeList | null) ?? [])] : []
-			const name = [element.getAttribute('aria-label'), element.textContent, ...labels.map((label) => label.textContent)]
-			return !name.some((text) => text?.trim())
-		})
-		.map((element) => element.outerHTML)
-}

@@ -16,10 +16,10 @@ import type {
 } from '../../../src/dashboard/contract.ts'
 import type { ProblemKind, ProblemOf } from '../../../src/dashboard/words/words.ts'
 
-export const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007'
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007'
 
 export const exactly = (count: number): Count => ({ count, isCapped: false })
-export const atLeast = (count: number): Count => ({ count, isCapped: true })
+const atLeast = (count: number): Count => ({ count, isCapped: true })
 
 const error = { severity: 'error', sinceMs: 40_000 } as const
 const warning = { severity: 'warning', sinceMs: 130_000 } as const

@@ -80,10 +80,26 @@ describe('a sentence says what is wrong, since when, and what it does to callers
 
 describe('what is unknown is left out', () => {
 	test.each([
-		[{ ...PROBLEMS['circuit-open'], sinceMs: null, rejectedPerSecond: 0, lastError: null }, 'payments: circuit open', 'payments: サーキットがオープン'],
-		[{ ...PROBLEMS['calls-rejected'], sinceMs: null }, 'reports: 5 calls/s rejected (bulkhead-full)', 'reports: 毎秒 5 件の呼び出しを拒否（bulkhead-full）'],
-		[{ ...PROBLEMS['destination-paused'], by: null, reason: null, sinceMs: null, endsInMs: 60_000 }, 'orders: destination search-index paused, 1,204 messages wait; ends in 60 s', 'orders: 宛先 search-index を一時停止中、1,204 件のメッセージが待機中。60 秒後に再開'],
-		[{ ...PROBLEMS['relay-ended'], sinceMs: null }, 'orders: relay worker-2:991 ended without a shutdown', 'orders: リレー worker-2:991 が異常終了'],
+		[
+			{ ...PROBLEMS['circuit-open'], sinceMs: null, rejectedPerSecond: 0, lastError: null },
+			'payments: circuit open',
+			'payments: サーキットがオープン',
+		],
+		[
+			{ ...PROBLEMS['calls-rejected'], sinceMs: null },
+			'reports: 5 calls/s rejected (bulkhead-full)',
+			'reports: 毎秒 5 件の呼び出しを拒否（bulkhead-full）',
+		],
+		[
+			{ ...PROBLEMS['destination-paused'], by: null, reason: null, sinceMs: null, endsInMs: 60_000 },
+			'orders: destination search-index paused, 1,204 messages wait; ends in 60 s',
+			'orders: 宛先 search-index を一時停止中、1,204 件のメッセージが待機中。60 秒後に再開',
+		],
+		[
+			{ ...PROBLEMS['relay-ended'], sinceMs: null },
+			'orders: relay worker-2:991 ended without a shutdown',
+			'orders: リレー worker-2:991 が異常終了',
+		],
 	] as const)('%#: %s', (problem, english, japanese) => {
 		expect([problemSentence(en, problem), problemSentence(ja, problem)]).toEqual([english, japanese])
 	})
@@ -107,7 +123,27 @@ test('durations, times and counts are in the language of the reader', () => {
 		words.problemCount(0, 1),
 	])
 	expect(shown).toEqual([
-		['1.32 s', '3 min 20 s', 'in 5 s', '3 d ago', 'just now', '10,000+', '1 message', '1 error, 2 warnings', '1 warning'],
-		['1.32 秒', '3 分 20 秒', '5 秒後', '3 日前', 'たった今', '10,000 以上', 'メッセージ 1 件', 'エラー 1 件、警告 2 件', '警告 1 件'],
+		[
+			'1.32 s',
+			'3 min 20 s',
+			'in 5 s',
+			'3 d ago',
+			'just now',
+			'10,000+',
+			'1 message',
+			'1 error, 2 warnings',
+			'1 warning',
+		],
+		[
+			'1.32 秒',
+			'3 分 20 秒',
+			'5 秒後',
+			'3 日前',
+			'たった今',
+			'10,000 以上',
+			'メッセージ 1 件',
+			'エラー 1 件、警告 2 件',
+			'警告 1 件',
+		],
 	])
 })
