@@ -53,7 +53,7 @@ export class QueuedMessages {
 	 */
 	async retryAfterOutage(destination: string, maxAttempts: number): Promise<number> {
 		const step: BatchStep = (batch, limit) => this.#store.retryNow(batch, limit, maxAttempts)
-		return this.#change({ destination }, 'outbox_retried', step)
+		return this.#change({ destination }, 'outbox_retried', {}, step)
 	}
 
 	async expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions): Promise<number> {

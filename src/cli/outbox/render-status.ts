@@ -1,9 +1,10 @@
 /** The tables of `yaoki outbox status`. Empty tables are left out. */
-import { isPattern, servesBy } from '../../outbox/destinations/destination-pattern.ts'
+
 import type { DestinationStats, OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
 import type { EndpointCounts } from '../../outbox/store/endpoint-store.ts'
 import type { CappedCount } from '../../outbox/store/store-stats.ts'
 import { formatDuration, formatNumber, formatPercent } from '../../text/format.ts'
+import { isPattern, servesBy } from '../../text/name-pattern.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatTable } from '../../text/table.ts'
 import { isEndpoint } from '../../webhooks/endpoint-names.ts'
