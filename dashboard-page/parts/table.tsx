@@ -15,12 +15,10 @@ interface TableProperties<Row> {
 	/** Shown instead of a table without rows. */
 	readonly empty?: string
 	rowKey(row: Row): string
-	/** Shown below a row. */
-	below?(row: Row): ComponentChildren
 }
 
 export function Table<Row>(properties: TableProperties<Row>): JSX.Element {
-	const { caption, rows, rowKey, below, empty } = properties
+	const { caption, rows, rowKey, empty } = properties
 	const columns = properties.columns.filter((column) => column !== false)
 	if (rows.length === 0 && empty !== undefined) return <p class="empty">{empty}</p>
 	return (
@@ -42,29 +40,17 @@ export function Table<Row>(properties: TableProperties<Row>): JSX.Element {
 				</thead>
 				{/* biome-ignore lint/a11y/noRedundantRoles: as above */}
 				<tbody role="rowgroup">
-					{rows.map((row) => {
-						const more = below?.(row)
-						return [
-							// biome-ignore lint/a11y/noRedundantRoles: as above
-							<tr key={rowKey(row)} role="row" tabIndex={-1} data-row="">
-								{columns.map(({ head, kind, cell }) => (
-									// biome-ignore lint/a11y/noRedundantRoles: as above
-									<td key={head} role="cell" class={kind ?? ''} data-label={head}>
-										<div class="value">{cell(row)}</div>
-									</td>
-								))}
-							</tr>,
-							more ? (
+					{rows.map((row) => (
+						// biome-ignore lint/a11y/noRedundantRoles: as above
+						<tr key={rowKey(row)} role="row" tabIndex={-1} data-row="">
+							{columns.map(({ head, kind, cell }) => (
 								// biome-ignore lint/a11y/noRedundantRoles: as above
-								<tr key={`${rowKey(row)} below`} role="row" class="below">
-									{/* biome-ignore lint/a11y/noRedundantRoles: as above */}
-									<td role="cell" colSpan={columns.length}>
-										{more}
-									</td>
-								</tr>
-							) : null,
-						]
-					})}
+								<td key={head} role="cell" class={kind ?? ''} data-label={head}>
+									<div class="value">{cell(row)}</div>
+								</td>
+							))}
+						</tr>
+					))}
 				</tbody>
 			</table>
 		</div>

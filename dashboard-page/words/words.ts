@@ -43,7 +43,6 @@ interface Labels {
 	readonly otherRelays: string
 	// Overview
 	readonly circuits: string
-	readonly noCircuits: string
 	readonly circuit: string
 	readonly state: string
 	readonly since: string
@@ -93,7 +92,6 @@ interface Labels {
 	readonly sent: string
 	readonly failed: string
 	readonly seen: string
-	readonly started: string
 	readonly noHistory: string
 	readonly idempotency: string
 	readonly replays: string
@@ -116,7 +114,6 @@ interface Labels {
 	readonly duration: string
 	readonly error: string
 	readonly time: string
-	readonly explanation: string
 	readonly outcomes: Readonly<Record<'failure' | 'rejected' | 'fallback', string>>
 	// Messages
 	readonly search: string
@@ -136,12 +133,10 @@ interface Labels {
 	readonly noMessages: string
 	readonly notFound: string
 	readonly stop: string
-	readonly continue: string
 	readonly created: string
 	readonly endedAt: string
 	readonly message: string
 	readonly back: string
-	readonly why: string
 	readonly timeline: string
 	readonly noTimeline: string
 	readonly lastAttempt: string
@@ -159,7 +154,6 @@ interface Labels {
 	// Dead letters
 	readonly deadNote: string
 	readonly noDead: string
-	readonly group: string
 	readonly count: string
 	readonly first: string
 	readonly last: string
@@ -181,7 +175,6 @@ interface Labels {
 	readonly action: string
 	readonly details: string
 	// Dialog of an action
-	readonly plan: string
 	readonly planning: string
 	readonly planDestinations: string
 	readonly inMemory: string
@@ -199,7 +192,6 @@ interface Labels {
 	/** What the action does, in one sentence. */
 	readonly effects: Readonly<Record<Button, string>>
 	readonly keys: Readonly<Record<'/' | 'j' | 'k' | 'Enter' | 'r' | '?' | 'Esc', string>>
-	readonly crashed: string
 }
 
 export interface PageWords extends Labels {
