@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { sanitizeText } from '../../src/text/sanitize.ts'
 import { useNow, useShared } from '../context.ts'
-import { formatAbsolute } from '../state/time.ts'
+import { formatAbsolute, formatRelative } from '../state/time.ts'
 import { formatRoute, routeTo, type View as ViewName } from '../state/url.ts'
 
 /** A time, relative or absolute as the reader has chosen; the other form is its title. */
@@ -10,8 +10,7 @@ export function Time({ at }: { at: number | null }): JSX.Element {
 	const { t, preferences } = useShared()
 	const now = useNow()
 	if (at === null) return <>{t.none}</>
-	const distance = at - now
-	const relative = distance > 0 ? t.words.inTime(distance) : t.words.ago(-distance)
+	const relative = formatRelative(t.words, at, now)
 	const absolute = formatAbsolute(at)
 	const [shown, title] = preferences.times === 'relative' ? [relative, absolute] : [absolute, relative]
 	return (
@@ -26,11 +25,9 @@ export function FullTime({ at }: { at: number | null }): JSX.Element {
 	const { t } = useShared()
 	const now = useNow()
 	if (at === null) return <>{t.none}</>
-	const distance = at - now
 	return (
 		<time dateTime={new Date(at).toISOString()}>
-			{formatAbsolute(at)}{' '}
-			<span class="muted">({distance > 0 ? t.words.inTime(distance) : t.words.ago(-distance)})</span>
+			{formatAbsolute(at)} <span class="muted">({formatRelative(t.words, at, now)})</span>
 		</time>
 	)
 }

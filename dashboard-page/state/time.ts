@@ -1,9 +1,19 @@
 /** Times as the reader's clock shows them. The time zone is always part of the text. */
+import type { Words } from '../../src/dashboard/words/words.ts'
 
 /** Returns `2026-11-19 13:52:01 GMT+9`. Without `timeZone`: the one of the reader. */
 export function formatAbsolute(ms: number, timeZone?: string): string {
 	const { year, month, day, hour, minute, second, timeZoneName } = partsOf(ms, timeZone)
 	return `${year}-${month}-${day} ${hour}:${minute}:${second} ${timeZoneName}`
+}
+
+/** The clock of the page moves once a second, so what has just happened is a little later than its time. */
+const CLOCK_STEP_MS = 1_000
+
+/** Returns `3 min ago` or `in 5 s`. */
+export function formatRelative(words: Pick<Words, 'ago' | 'inTime'>, at: number, now: number): string {
+	const distance = at - now
+	return distance > CLOCK_STEP_MS ? words.inTime(distance) : words.ago(Math.max(0, -distance))
 }
 
 /** Returns the text that `<input type="datetime-local">` expects, to the second. */

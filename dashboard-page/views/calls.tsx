@@ -73,10 +73,10 @@ export function Calls(): JSX.Element {
 					},
 					{
 						head: t.reason,
-						cell: ({ outcome, stop }) => (
+						cell: ({ outcome, reason }) => (
 							<>
 								<Badge tone={outcome === 'fallback' ? 'warn' : 'bad'}>{t.outcomes[outcome]}</Badge>{' '}
-								<Outside text={stop} />
+								<Outside text={reason} />
 							</>
 						),
 					},

@@ -154,11 +154,11 @@ function State({ row }: { row: DestinationRow }): JSX.Element {
 		<>
 			<Badge tone={row.pause === 'circuit' ? 'bad' : 'warn'}>{t.words.pauses[row.pause]}</Badge>{' '}
 			{row.pauseEndsInMs !== null && <Countdown ms={row.pauseEndsInMs} />}{' '}
-			<span class="muted">
-				{[row.pausedBy, row.pauseReason].some(Boolean) && (
+			{row.pause === 'operator' && (
+				<span class="muted">
 					<Outside text={[row.pausedBy, row.pauseReason].filter(Boolean).join(', ')} />
-				)}
-			</span>
+				</span>
+			)}
 		</>
 	)
 }

@@ -1,6 +1,7 @@
 /** Turns the statistics of an outbox into what the page shows. */
 import type { DestinationStats, OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
+import { isPattern } from '../../text/name-pattern.ts'
 import type { Count, DestinationRow, OutboxView, RelayRow } from '../contract.ts'
 import type { QueueSettings } from './settings.ts'
 
@@ -37,7 +38,6 @@ export function toOutboxView(
 	{ host, pid }: Pick<QueueSettings, 'host' | 'pid'>,
 ): OutboxView {
 	const circuits = new Map(stats.circuits.map((circuit) => [circuit.destination, circuit]))
-	const counted = new Set(stats.destinations.map(({ destination }) => destination))
 	const toRelay = (relay: Relay, isAlive: boolean): RelayRow => ({
 		id: relay.id,
 		host: relay.host,
@@ -61,10 +61,7 @@ export function toOutboxView(
 				...toCounts(one),
 				...circuitFields(one.destination, circuits.get(one.destination)),
 			})),
-			// Paused destinations without messages.
-			...stats.circuits
-				.filter((one) => !counted.has(one.destination) && isPaused(one))
-				.map((one) => ({ ...IDLE, ...circuitFields(one.destination, one) })),
+			...idleDestinations(stats).map((name) => ({ ...IDLE, ...circuitFields(name, circuits.get(name)) })),
 		],
 		hasMoreDestinations: stats.hasMoreDestinations,
 		throughput: stats.throughput,
@@ -75,6 +72,16 @@ export function toOutboxView(
 		],
 		keepsHistory,
 	}
+}
+
+/** Destinations without messages that are paused or that a relay serves: an operator may want to pause them. */
+function idleDestinations({ destinations, circuits, relays, hasMoreDestinations }: OutboxStats): string[] {
+	const names = new Set(circuits.filter(isPaused).map(({ destination }) => destination))
+	// One that is not counted may have messages if not all are counted.
+	if (!hasMoreDestinations)
+		for (const relay of relays) for (const name of relay.destinations) if (!isPattern(name)) names.add(name)
+	for (const { destination } of destinations) names.delete(destination)
+	return [...names]
 }
 
 /** True if relays send nothing to the destination, or only a probe. */

@@ -1,5 +1,6 @@
 import { formatDuration, formatNumber, formatSignificant } from '../../text/format.ts'
 import type { Count } from '../contract.ts'
+import { formatSeconds } from './format-seconds.ts'
 import { circuitName } from './sentence.ts'
 import type { Words } from './words.ts'
 
@@ -24,7 +25,7 @@ const circuit = (problem: Parameters<typeof circuitName>[0]): string =>
 export const en: Words = {
 	language: 'en',
 	duration,
-	exactDuration: (ms) => formatDuration(Math.round(ms / 1000) * 1000, ms < 120_000 ? 1 : 2),
+	exactDuration: formatSeconds,
 	measured: (ms) => formatDuration(ms, 2),
 	count,
 	messages: (value) => counted(value, 'message'),

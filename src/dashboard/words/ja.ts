@@ -1,5 +1,6 @@
 import { formatDuration, formatNumber, formatSignificant } from '../../text/format.ts'
 import type { Count } from '../contract.ts'
+import { formatSeconds } from './format-seconds.ts'
 import { circuitName } from './sentence.ts'
 import type { Words } from './words.ts'
 
@@ -25,7 +26,7 @@ const circuit = (problem: Parameters<typeof circuitName>[0]): string => {
 export const ja: Words = {
 	language: 'ja',
 	duration,
-	exactDuration: (ms) => translated(formatDuration(Math.round(ms / 1000) * 1000, ms < 120_000 ? 1 : 2)),
+	exactDuration: (ms) => translated(formatSeconds(ms)),
 	measured: (ms) => translated(formatDuration(ms, 2)),
 	count,
 	messages: (value) => `メッセージ ${items(value)}`,

@@ -20,12 +20,15 @@ function sentenceOf<Kind extends ProblemKind>(words: Words, problem: Problem & {
 	return sentence(problem satisfies ProblemOf<Kind> | Problem)
 }
 
-/** Returns the circuit with its key, without what repeats the source. */
+/** The name of a breaker that was created without one. The page does not load the core to read it there. */
+const UNNAMED = 'circuitBreaker'
+
+/** Returns the circuit with its key, without what repeats the source or says nothing. */
 export function circuitName(circuit: {
 	readonly source: string
 	readonly circuit: string
 	readonly key: string | null
 }): string {
 	const { source, circuit: name, key } = circuit
-	return [name === source ? '' : name, key ?? ''].filter((part) => part !== '').join(' ')
+	return [name === source || name === UNNAMED ? '' : name, key ?? ''].filter((part) => part !== '').join(' ')
 }

@@ -11,8 +11,11 @@ vi.mock('../../../src/dashboard/server/page-data.ts', async () => {
 	return { PAGE: (await buildDashboardPage()).assets }
 })
 
+/** The end of what `explain` says about a call that failed twice. */
+const EXPLANATION = /attempt 2/i
+
 /** The limits of playwright are shorter than those of a test. */
-const PATIENCE_MS = 250_000
+const PATIENCE_MS = 15_000
 
 describe.skipIf(isSkipped)('the page on a program', () => {
 	let browser: Browser
@@ -30,7 +33,10 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		logged = []
 	})
 	afterEach(async () => {
-		for (const context of browser.contexts()) await context.close()
+		for (const context of browser.contexts()) {
+			console.log((await context.pages()[0]?.locator('body').innerText())?.slice(0, 1500), logged)
+			await context.close()
+		}
 		await program.close()
 	})
 
@@ -71,12 +77,17 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		program.receiver.isFailing = true
 		await shows(page, /^payments: circuit open.*last error HttpError: HTTP 503/)
 		await row(page, en.circuits, 'payments').getByText('open', { exact: true }).waitFor()
+		const destination = row(page, en.destinations, 'receipts')
+		await destination.getByText(en.words.pauses.circuit, { exact: true }).waitFor()
+		expect(await destination.getByText('circuit-open').count()).toBe(0)
 		await shows(page, /^outbox: destination receipts: circuit open/)
 
 		await page.getByRole('link', { name: en.showCalls }).first().click()
-		const call = row(page, en.views.calls, 'payments').filter({ hasText: 'retries-exhausted' }).first()
-		await call.locator('summary').first().click()
-		await call.getByText(/attempt 2/i).first().waitFor()
+		await row(page, en.views.calls, 'circuit-open').first().waitFor()
+		await page.getByLabel(en.reason).selectOption('retries-exhausted')
+		await row(page, en.views.calls, 'retries-exhausted').first().locator('summary').click()
+		// New calls are added above it.
+		await page.locator('details[open] pre').getByText(EXPLANATION).waitFor()
 
 		program.receiver.isFailing = false
 		await view(page, en.views.overview)
@@ -157,7 +168,11 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		const boxes = page.locator('main input[type=checkbox]')
 		for (const search of ['', '?view=dead', '?view=messages&status=dead', `?view=message&id=${id}`]) {
 			await page.goto(`${program.url}${search}`)
-			await page.locator('main').getByText(search === '' ? en.readOnly : /HTTP 422/).first().waitFor()
+			await page
+				.locator('main')
+				.getByText(search === '' ? en.readOnly : /HTTP 422/)
+				.first()
+				.waitFor()
 			expect([search, await actions.count(), await boxes.count()]).toEqual([search, 0, 0])
 		}
 	})

@@ -9,8 +9,15 @@ import {
 } from '../../../dashboard-page/state/action.ts'
 import { addOverview, type Histories } from '../../../dashboard-page/state/history.ts'
 import { readPreferences } from '../../../dashboard-page/state/preferences.ts'
-import { formatAbsolute, fromLocalInput, readTime, toLocalInput } from '../../../dashboard-page/state/time.ts'
+import {
+	formatAbsolute,
+	formatRelative,
+	fromLocalInput,
+	readTime,
+	toLocalInput,
+} from '../../../dashboard-page/state/time.ts'
 import { formatRoute, parseRoute, routeTo, toQuery } from '../../../dashboard-page/state/url.ts'
+import { en } from '../../../src/dashboard/words/en.ts'
 import { sampleOverview } from './sample.ts'
 
 describe('URL', () => {
@@ -49,6 +56,11 @@ describe('times', () => {
 		expect(formatAbsolute(moment, 'UTC')).toBe('2026-11-19 04:52:01 UTC')
 		expect(formatAbsolute(moment, 'Asia/Tokyo')).toBe('2026-11-19 13:52:01 GMT+9')
 		expect(formatAbsolute(Date.UTC(2026, 10, 19, 0, 0, 5), 'UTC')).toBe('2026-11-19 00:00:05 UTC')
+	})
+
+	test('what is newer than the clock of the page has just happened', () => {
+		const relative = [-3_000, 0, 900, 5_000].map((offset) => formatRelative(en, moment + offset, moment))
+		expect(relative).toEqual(['3 s ago', 'just now', 'just now', 'in 5 s'])
 	})
 
 	test('a field has the time of the reader, to the second', () => {

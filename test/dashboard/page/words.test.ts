@@ -1,8 +1,9 @@
 /** The sentences about problems, in both languages. */
 import { describe, expect, test } from 'vitest'
+import { circuitBreaker } from 'yaoki'
 import { en } from '../../../src/dashboard/words/en.ts'
 import { ja } from '../../../src/dashboard/words/ja.ts'
-import { problemSentence, summaryLines } from '../../../src/dashboard/words/sentence.ts'
+import { circuitName, problemSentence, summaryLines } from '../../../src/dashboard/words/sentence.ts'
 import type { ProblemKind } from '../../../src/dashboard/words/words.ts'
 import { PROBLEMS } from './sample.ts'
 
@@ -105,6 +106,13 @@ describe('what is unknown is left out', () => {
 	})
 })
 
+test('a breaker without a name of its own is not named', () => {
+	const { name } = circuitBreaker()
+	const problem = { ...PROBLEMS['circuit-open'], circuit: name }
+	expect(problemSentence(en, problem)).toContain('payments: circuit open for 40 s')
+	expect(circuitName({ source: 'payments', circuit: name, key: 'eu-west' })).toBe('eu-west')
+})
+
 test('without a problem one line says that nothing is wrong', () => {
 	expect(summaryLines(en, [])).toEqual([en.nothingWrong])
 	expect(summaryLines(ja, Object.values(PROBLEMS))).toHaveLength(Object.keys(SENTENCES).length)
@@ -114,6 +122,7 @@ test('durations, times and counts are in the language of the reader', () => {
 	const shown = [en, ja].map((words) => [
 		words.measured(1_316),
 		words.exactDuration(200_000),
+		words.exactDuration(300),
 		words.inTime(5_000),
 		words.ago(86_400_000 * 3),
 		words.ago(10),
@@ -126,6 +135,7 @@ test('durations, times and counts are in the language of the reader', () => {
 		[
 			'1.32 s',
 			'3 min 20 s',
+			'0 s',
 			'in 5 s',
 			'3 d ago',
 			'just now',
@@ -137,6 +147,7 @@ test('durations, times and counts are in the language of the reader', () => {
 		[
 			'1.32 秒',
 			'3 分 20 秒',
+			'0 秒',
 			'5 秒後',
 			'3 日前',
 			'たった今',

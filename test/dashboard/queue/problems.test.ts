@@ -102,3 +102,14 @@ test('a clock that was set back is an error', async () => {
 		{ kind: 'clock-behind', severity: 'error', behindMs: 60_000 },
 	])
 })
+
+test('a destination without messages is shown if a relay serves it by its name', async () => {
+	await using t = await testQueue(await openSqliteMemory())
+	await t.under.store.heartbeat({ ...RELAY, destinations: ['mail', 'webhook:*', 'billing'] }, 600_000)
+	await t.enqueue({}, { destination: 'billing' })
+	const { outboxes } = await t.queue.overview()
+	expect(outboxes[0]?.destinations).toMatchObject([
+		{ destination: 'billing' },
+		{ destination: 'mail', due: { count: 0 }, circuit: 'closed', pause: null },
+	])
+})
