@@ -73,15 +73,19 @@ export function Calls(): JSX.Element {
 					},
 					{
 						head: t.reason,
-						cell: ({ outcome, stop }) => (
+						cell: ({ outcome, reason }) => (
 							<>
 								<Badge tone={outcome === 'fallback' ? 'warn' : 'bad'}>{t.outcomes[outcome]}</Badge>{' '}
-								<Outside text={stop} />
+								<Outside text={reason} />
 							</>
 						),
 					},
 					{ head: t.attempts, kind: 'number', cell: ({ attempts }) => formatNumber(attempts) },
-					{ head: t.duration, kind: 'number', cell: ({ durationMs }) => t.words.measured(durationMs) },
+					{
+						head: t.duration,
+						kind: 'number',
+						cell: ({ durationMs }) => (durationMs === null ? t.none : t.words.measured(durationMs)),
+					},
 					{ head: t.error, kind: 'wide', cell: (call) => <Explained call={call} /> },
 				]}
 			/>

@@ -24,7 +24,7 @@ export class FailedCallBuffer {
 		this.#size = size
 	}
 
-	/** `describe` is called when somebody reads the call: most calls of an outage are forgotten before. */
+	/** `describe` is called when a viewer reads the call: most calls of an outage are forgotten before. */
 	add(describe: Entry['describe']): void {
 		this.#ring[this.total % this.#size] = { number: ++this.total, describe, shown: undefined }
 	}

@@ -43,7 +43,7 @@ export class SourceReader<Value> {
 			}
 			this.#pending = undefined
 		}
-		// Begins after `#pending` is set, because a source may throw at once.
+		// Begins after `#pending` is set, because a source may throw immediately.
 		return { ended: Promise.resolve().then(run), startedAt }
 	}
 
