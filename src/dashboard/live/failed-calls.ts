@@ -3,7 +3,7 @@ import { checkRange, invalidArgument } from '../../core/options/schema.ts'
 import type { FailedCall, FailedCalls } from '../contract.ts'
 import type { Query } from '../parts.ts'
 
-export const DEFAULT_MAX_FAILED_CALLS = 500
+const DEFAULT_MAX_FAILED_CALLS = 500
 
 const PAGE_SIZE = 50
 

@@ -6,7 +6,7 @@ import { withTimeout } from '../../core/runtime/sleep.ts'
 import type { Problem } from '../contract.ts'
 import { errorText, type QueueSettings } from './settings.ts'
 
-export const READ_TIMEOUT_MS = 3_000
+const READ_TIMEOUT_MS = 3_000
 
 export class SourceReader<Value> {
 	readonly #source: string
