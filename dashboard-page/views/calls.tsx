@@ -81,7 +81,11 @@ export function Calls(): JSX.Element {
 						),
 					},
 					{ head: t.attempts, kind: 'number', cell: ({ attempts }) => formatNumber(attempts) },
-					{ head: t.duration, kind: 'number', cell: ({ durationMs }) => t.words.measured(durationMs) },
+					{
+						head: t.duration,
+						kind: 'number',
+						cell: ({ durationMs }) => (durationMs === null ? t.none : t.words.measured(durationMs)),
+					},
 					{ head: t.error, kind: 'wide', cell: (call) => <Explained call={call} /> },
 				]}
 			/>

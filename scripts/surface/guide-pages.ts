@@ -52,8 +52,7 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	'metrics-endpoint': 'metricsEndpoint prometheus',
 	logging: 'logger',
 	tracing: 'openTelemetry',
-	dashboard: 'dashboard Dashboard',
-	'dashboard-reference': 'DashboardOptions',
+	dashboard: 'dashboard',
 	'event-log': 'eventLog diagnosticsChannels PublishedCallEnd PublishedEvent',
 	simulator:
 		'simulate Simulation replicate compare tune applyChanges policyToTypeScript scenarios expectResilience ResilienceError loadCurveFromCsv loadCurveFromPrometheus Scenario runStudy toHTML toJSON toSVG toText',

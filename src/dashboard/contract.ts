@@ -91,7 +91,7 @@ export interface RetryRow {
 	readonly retriesPerSecond: number
 	/** The share of retried calls that succeeded; null if none was retried. */
 	readonly successRate: number | null
-	/** Retries per call that was retried: a call that succeeds at once is not counted by the dashboard. */
+	/** Retries per call that was retried: a call that succeeds at its first attempt is not counted by the dashboard. */
 	readonly meanRetries: number | null
 	readonly failuresPerSecond: number
 	readonly rejectedPerSecond: number

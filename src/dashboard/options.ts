@@ -32,7 +32,7 @@ export interface DashboardOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-/** What somebody did on the dashboard. `onAction` receives it. */
+/** What a viewer did on the dashboard. `onAction` receives it. */
 export interface DashboardAction {
 	/** Milliseconds since 1970. */
 	readonly at: number

@@ -31,7 +31,7 @@ type ActionOf<Name extends Action['action']> = Extract<Action, { readonly action
 export type CircuitAction = ActionOf<'isolate' | 'release' | 'reset'>
 export type QueueAction = Exclude<Action, CircuitAction>
 
-/** Circuits, retries, limits and failed calls of this process. Costs nothing per call that succeeds at once. */
+/** Circuits, retries, limits and failed calls of this process. Costs nothing per call that succeeds at its first attempt. */
 export interface LivePart {
 	overview(): Pick<Overview, 'circuits' | 'retries' | 'limits' | 'failedCalls'> & {
 		readonly problems: readonly Problem[]

@@ -11,7 +11,7 @@ export type ReadOverview = (signal: AbortSignal) => Promise<Overview>
 const TIMEOUT_MS = 10_000
 
 /** Returns the address of the API, and the name for messages: without query, which may have a token. */
-export function parseDashboardUrl(text: string): { readonly url: URL; readonly name: string } {
+function parseDashboardUrl(text: string): { readonly url: URL; readonly name: string } {
 	if (/^(postgres(ql)?|sqlite):|\.(db|sqlite3?)$/i.test(text))
 		throw usageError('URL is the address of a dashboard, and this is a database.', {
 			hint: 'Select a database with --database.',

@@ -35,7 +35,7 @@ const RESIZE_POLL_MS = 200
  * The first error ends the command, because it is a wrong URL or a missing header. A later one does not: a server is
  * deployed, and comes back.
  */
-export async function showTop(
+async function showTop(
 	name: string,
 	read: ReadOverview,
 	{ seconds, once }: Pick<TopArguments, 'seconds' | 'once'>,

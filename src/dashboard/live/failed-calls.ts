@@ -3,7 +3,7 @@ import { checkRange, invalidArgument } from '../../core/options/schema.ts'
 import type { FailedCall, FailedCalls } from '../contract.ts'
 import type { Query } from '../parts.ts'
 
-export const DEFAULT_MAX_FAILED_CALLS = 500
+const DEFAULT_MAX_FAILED_CALLS = 500
 
 const PAGE_SIZE = 50
 
@@ -24,7 +24,7 @@ export class FailedCallBuffer {
 		this.#size = size
 	}
 
-	/** `describe` is called when somebody reads the call: most calls of an outage are forgotten before. */
+	/** `describe` is called when a viewer reads the call: most calls of an outage are forgotten before. */
 	add(describe: Entry['describe']): void {
 		this.#ring[this.total % this.#size] = { number: ++this.total, describe, shown: undefined }
 	}

@@ -1,6 +1,6 @@
 /**
- * What this process knows of its policies and clients. A call that succeeds at once costs nothing: the engine
- * reports only calls in which something failed, and the rest is read from statistics when somebody looks.
+ * What this process knows of its policies and clients. A call that succeeds at its first attempt costs nothing: the engine
+ * reports only calls in which something failed, and the rest is read from statistics when a viewer looks.
  * The alternative, an observer as telemetry has one, reads the clock and creates an object for every call.
  */
 import type { Call } from '../../core/engine/call.ts'

@@ -7,7 +7,7 @@ import type { Observation, ObservedPolicy } from '../../core/observe/observation
 const MAX_POLICIES = 10_000
 
 /** What is read of a single policy. Each policy has only a part of it. */
-export interface LeafStats extends Partial<CircuitBreakerStats> {
+interface LeafStats extends Partial<CircuitBreakerStats> {
 	readonly concurrent?: number
 	readonly queued?: number
 	readonly maxConcurrent?: number

@@ -96,7 +96,7 @@ export class Problems {
 		return is
 	}
 
-	/** The time since the counts began without a pause. From the counts: a problem begins before somebody looks. */
+	/** The time since the counts began without a pause. From the counts: a problem begins before a viewer looks. */
 	#sinceMs(kind: CountKind, now: number): number | null {
 		const series = this.#rates.series(now, kind)
 		// The current step may have no count yet.

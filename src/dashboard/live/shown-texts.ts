@@ -7,7 +7,7 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 export type { RedactField }
 
 /** Of names and keys. */
-export const MAX_NAME_LENGTH = 200
+const MAX_NAME_LENGTH = 200
 
 /** Of the message of an error. */
 export const MAX_ERROR_LENGTH = 500

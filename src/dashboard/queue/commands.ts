@@ -3,7 +3,7 @@ import type { ActionForm, MessageStatus, Selection } from '../contract.ts'
 import type { QueueAction } from '../parts.ts'
 
 /** Returns the text as one word of a POSIX shell. */
-export const shellQuote = (text: string): string =>
+const shellQuote = (text: string): string =>
 	/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 type Options = Readonly<Record<string, string | number | boolean | undefined>>

@@ -26,7 +26,7 @@ export interface QueueOverview {
 	readonly problems: readonly Problem[]
 }
 
-/** Nothing is read unless somebody asks; then all who ask meanwhile get the same. */
+/** Nothing is read unless a viewer asks; then all viewers who ask meanwhile get the same. */
 export class OverviewReader {
 	readonly #outboxes: Readers<OutboxView>
 	readonly #inboxes: Readers<InboxView>

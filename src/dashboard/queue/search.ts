@@ -18,7 +18,7 @@ import { CAUSES } from './selection.ts'
 import type { QueueSettings } from './settings.ts'
 
 /** At most so many messages are read per request. */
-export const MAX_SCANNED = 10_000
+const MAX_SCANNED = 10_000
 /** Payloads may have a megabyte each. */
 const SCAN_PAGE = 100
 /** A slow database ends the request earlier. */

@@ -6,7 +6,7 @@ import { withTimeout } from '../../core/runtime/sleep.ts'
 import type { Problem } from '../contract.ts'
 import { errorText, type QueueSettings } from './settings.ts'
 
-export const READ_TIMEOUT_MS = 3_000
+const READ_TIMEOUT_MS = 3_000
 
 export class SourceReader<Value> {
 	readonly #source: string
@@ -43,7 +43,7 @@ export class SourceReader<Value> {
 			}
 			this.#pending = undefined
 		}
-		// Begins after `#pending` is set, because a source may throw at once.
+		// Begins after `#pending` is set, because a source may throw immediately.
 		return { ended: Promise.resolve().then(run), startedAt }
 	}
 

@@ -2,7 +2,7 @@
 import type { Exchange } from './exchange.ts'
 
 /** Responds to a request of any server. Never rejects. */
-export type Respond = (exchange: Exchange) => Promise<Response>
+type Respond = (exchange: Exchange) => Promise<Response>
 
 /** The option `basePath` without a slash at its end, which wins over what a framework says. */
 export interface MountSettings {

@@ -61,7 +61,10 @@ describe('check', () => {
 			'certificate',
 			'circuit open because the TLS connection failed or its certificate was rejected, for 60 min',
 		],
-		['credentials', 'circuit open because its credentials are missing or were rejected (401 or 403), for 60 min'],
+		[
+			'credentials',
+			'circuit open because its credentials are missing or were rejected (401 or 403), for 60 min',
+		],
 		['permanent-failures', 'circuit open because different messages in a row failed permanently, for 60 min'],
 	] as const)('names the cause of a circuit that is open for %s', async ([reason, text]) => {
 		await enqueue(env.outbox, 'billing', 1)

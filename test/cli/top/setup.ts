@@ -13,7 +13,7 @@ const counts = {
 	failingShare: 0.25,
 }
 
-export const NOW: number = Date.UTC(2026, 0, 1)
+const NOW: number = Date.UTC(2026, 0, 1)
 
 export const OVERVIEW: Overview = {
 	at: NOW,

@@ -43,7 +43,7 @@ function fourLayers() {
 	return { clock, runtime, uses, policy }
 }
 
-test('a call that succeeds at once costs nothing: no event, no record, no listener, no clock read', async () => {
+test('a call that succeeds at its first attempt costs nothing: no event, no record, no listener, no clock read', async () => {
 	const measure = async (isObserved: boolean) => {
 		const { uses, policy, runtime } = fourLayers()
 		if (isObserved) createLive({ payments: policy }, { runtime })

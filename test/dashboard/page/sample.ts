@@ -384,7 +384,8 @@ export function sampleCalls(at: number): FailedCall[] {
 			call: index % 2 === 0 ? 'charge' : null,
 			method: index % 2 === 0 ? null : 'POST',
 			outcome: isRejected ? 'rejected' : index % 5 === 0 ? 'fallback' : 'failure',
-			stop: isRejected ? 'circuit-open' : 'retries-exhausted',
+			stop: isRejected ? 'rejected' : 'retries-exhausted',
+			reason: isRejected ? 'circuit-open' : 'retries-exhausted',
 			attempts: isRejected ? 0 : 3,
 			durationMs: isRejected ? 0 : 1_316,
 			error:

@@ -47,7 +47,7 @@ test('a source that hangs is a problem after 3 s, and the others are shown', asy
 			error: 'no response within 3000 ms',
 		},
 	])
-	// No second read is started while one hangs, and nobody waits for it again.
+	// No second read is started while one hangs, and no viewer waits for it again.
 	expect((await queue.overview()).problems).toMatchObject([{ kind: 'unreadable', sinceMs: 3_000 }])
 	expect(reads).toBe(2)
 	respond?.()

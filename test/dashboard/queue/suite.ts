@@ -394,7 +394,7 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			expect(await t.outbox.dead.count()).toMatchObject({ count: 20 })
 		})
 
-		test('closing cancels jobs, of which at most 8 run at once', async () => {
+		test('closing cancels jobs, of which at most 8 run concurrently', async () => {
 			await using t = await testQueue(await open())
 			// A canary waits for a relay, which does not run here.
 			await t.die(30)

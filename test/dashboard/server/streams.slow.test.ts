@@ -49,7 +49,7 @@ test('clients that do not read hold one event each, while the others get every c
 	const deaf = [...sockets]
 	const buffered = () => deaf.reduce((sum, socket) => sum + socket.writableLength, 0)
 	const atFirst = buffered()
-	// A hundred changes that nobody among them reads.
+	// A hundred changes that none of them reads.
 	for (let change = 0; change < 100; change++) {
 		show(++calls, EVENT_BYTES)
 		await clock.advance(1_000)
