@@ -1,14 +1,14 @@
 /**
- * `node scripts/dashboard-shots.ts`: saves screenshots of the dashboard of a failing program to docs/guide/images/. They are made by hand:
- * look at each of them before it is committed. With ImageMagick their colors are reduced, which makes them small.
+ * `node scripts/dashboard-shots.ts`: saves screenshots of the dashboard of a failing program to docs/guide/images/. Look at each
+ * of them before it is committed.
  */
-import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { startProgram } from '../test/dashboard/end-to-end/program.ts'
 import { writeDashboardPage } from './dashboard-page.ts'
 import { CHROMIUM, FLAGS } from './runtimes/chromium.ts'
+import { shrinkPng } from './shrink-png.ts'
 import { ROOT } from './tools.ts'
 
 const FOLDER = join(ROOT, 'docs', 'guide', 'images')
@@ -48,8 +48,9 @@ try {
 				await page.goto(`${program.url}${search}`)
 				await page.waitForSelector('main :is(table, .facts)')
 				const path = join(FOLDER, `dashboard-${view}-${colorScheme}-${size}.png`)
-				await page.screenshot({ path })
-				spawnSync('convert', [path, '+dither', '-colors', '64', '-define', 'png:compression-level=9', `PNG8:${path}`])
+				// A machine without Japanese fonts would show boxes.
+				await page.evaluate("document.querySelector('.reading').remove()")
+				writeFileSync(path, shrinkPng(await page.screenshot()))
 				await context.close()
 			}
 } finally {

@@ -47,7 +47,14 @@ describe.skipIf(isSkipped)('axe-core', () => {
 			const context = await browser.newContext({ reducedMotion: 'reduce', locale, colorScheme })
 			context.setDefaultTimeout(PATIENCE_MS)
 			const page = await context.newPage()
-			const searches = ['', '?view=calls', '?view=messages', `?view=message&id=${id}`, '?view=dead', '?view=audit']
+			const searches = [
+				'',
+				'?view=calls',
+				'?view=messages',
+				`?view=message&id=${id}`,
+				'?view=dead',
+				'?view=audit',
+			]
 			for (const search of searches) {
 				await page.goto(`${program.url}${search}`)
 				await page.waitForSelector(search === '?view=audit' ? 'main .empty' : 'main :is(table, .facts)')
