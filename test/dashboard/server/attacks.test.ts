@@ -182,6 +182,29 @@ describe('a cookie that a neighbor domain has set', () => {
 	})
 })
 
+test('viewers that reconnect again and again leave no stream behind', async () => {
+	const { page } = fakeDashboard()
+	// More than may be open at the same time.
+	for (let viewer = 0; viewer < 1_100; viewer++) {
+		const left = new AbortController()
+		const response = await page(
+			new Request('http://localhost/_yaoki/api/stream', { signal: viewer % 2 ? left.signal : null }),
+		)
+		expect(response.status).toBe(200)
+		if (viewer % 2) left.abort()
+		else await response.body?.cancel()
+	}
+})
+
+test('another origin cannot put the page into a frame, and no proxy stores it', async () => {
+	const { page } = fakeDashboard()
+	for (const path of ['/', OVERVIEW]) {
+		const { headers } = await page(new Request(`http://localhost${path}`))
+		expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+		expect([headers.get('x-frame-options'), headers.get('cache-control')]).toEqual(['DENY', 'no-store'])
+	}
+})
+
 test.each([
 	['pause', PAUSE],
 	['isolate', { action: 'isolate', source: 'payments', circuit: 'c1' }],
