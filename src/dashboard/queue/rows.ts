@@ -81,15 +81,17 @@ export function payloadText(payload: unknown, { payloads }: QueueSettings): stri
 /** Each line repeats the indent, so that a small payload with deep values becomes a text of hundreds of megabytes. */
 const MAX_INDENT = 1_000_000
 
-/** Strings with their escapes, and the characters that begin a line or change its depth. */
-const LINES = /"(?:[^"\\]|\\.)*"|[{}[\],]/g
-
+/** Returns how much longer the JSON becomes with an indent. */
 function indentLength(json: string): number {
-	let [depth, length] = [0, 0]
-	for (const [token] of json.matchAll(LINES)) {
-		if (token.startsWith('"')) continue
-		if (token !== ',') depth += token === '{' || token === '[' ? 1 : -1
-		length += 1 + 2 * depth
+	let [depth, length, isText] = [0, 0, false]
+	for (let at = 0; at < json.length; at++) {
+		const char = json.charAt(at)
+		if (char === '"') isText = !isText
+		else if (isText) at += Number(char === '\\')
+		else if ('{}[],'.includes(char)) {
+			if (char !== ',') depth += char === '{' || char === '[' ? 1 : -1
+			length += 1 + 2 * depth
+		}
 	}
 	return length
 }

@@ -110,7 +110,7 @@ test('a header that no web request may have gives 400, and does not end the proc
 
 describe('an error of the package that user code throws is not for the client', () => {
 	const fail = () => {
-		throw new YaokiError('YAOKI_RETRIES_EXHAUSTED', 'http://auth.internal:8080 failed 3 times')
+		throw new YaokiError('YAOKI_CIRCUIT_OPEN', 'http://auth.internal:8080 failed 3 times')
 	}
 	test('of authorize', async () => {
 		vi.spyOn(console, 'warn').mockReturnValue()
