@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import type { QueueAction } from '../../../src/dashboard/parts.ts'
-import { commandOf, shellQuote } from '../../../src/dashboard/queue/commands.ts'
+import { commandOf } from '../../../src/dashboard/queue/commands.ts'
 import { hasValue } from '../../../src/dashboard/queue/payload-path.ts'
 import { payloadText, shownHeaders } from '../../../src/dashboard/queue/rows.ts'
 import { openSqliteMemory } from '../../outbox/store/open-sqlite.ts'
@@ -82,8 +82,11 @@ describe('a command to copy', () => {
 	})
 
 	test('is the same text for a shell', () => {
-		for (const text of [hostile, "'", '\\', `\u0001'7`, 'two\nlines'])
-			expect(execFileSync('bash', ['-c', `printf %s ${shellQuote(text)}`], { encoding: 'utf8' })).toBe(text)
+		for (const reason of [hostile, "'", '\\', `\u0001'7`, 'two\nlines']) {
+			const action = { action: 'resume', source: 'orders', destination: 'billing', reason }
+			const script = `npx() { printf %s "$5"; }; ${commandOf(action as QueueAction)}`
+			expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe(reason)
+		}
 	})
 })
 
