@@ -100,7 +100,7 @@ function Details({ outbox, message }: { outbox: string; message: MessageView }):
 				<div class="payload">
 					<Copy text={message.payload} label={t.payload} />
 					{/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the focus for the keyboard */}
-					<pre tabIndex={0}>{sanitizeText(pretty(message.payload))}</pre>
+					<pre tabIndex={0}>{sanitizeText(message.payload)}</pre>
 				</div>
 			)}
 			<h2>{t.headers}</h2>
@@ -194,13 +194,4 @@ function Actions({ outbox, message }: { outbox: string; message: MessageView }):
 			})}
 		</div>
 	)
-}
-
-/** Indents JSON. Other texts stay as they are. */
-function pretty(text: string): string {
-	try {
-		return JSON.stringify(JSON.parse(text), null, 2)
-	} catch {
-		return text
-	}
 }

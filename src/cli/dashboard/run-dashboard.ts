@@ -2,6 +2,8 @@
  * Serves what the database knows, until Ctrl-C or SIGTERM. Circuits, retries and failed calls are in the memory of the
  * programs that call: their own dashboards show them.
  */
+import type { IncomingMessage } from 'node:http'
+import { isLocal } from '../../dashboard/server/access.ts'
 import { processUser } from '../../outbox/operator/operator.ts'
 import type { CommandResult } from '../command.ts'
 import { describeTarget } from '../database/database-target.ts'
@@ -37,9 +39,11 @@ export const runDashboard = (args: DashboardArguments, io: CommandIo): CommandRe
 		return undefined
 	})
 
-/** The host is checked because another site may let its own name lead to 127.0.0.1. Only this machine can connect. */
-const onThisMachine = ({ headers }: Request): 'read' | false =>
-	/^(127\.0\.0\.1|localhost):\d+$/i.test(headers.get('host') ?? '') && 'read'
+/** The rules of a dashboard without `authorize`. */
+const onThisMachine = (request: Request, native: unknown): 'read' | false => {
+	const { socket, httpVersion } = native as IncomingMessage
+	return isLocal(request, { address: socket.remoteAddress, httpVersion }) && 'read'
+}
 
 function stopRequested(signal: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {

@@ -2,9 +2,22 @@
 import type { ActionForm, MessageStatus, Selection } from '../contract.ts'
 import type { QueueAction } from '../parts.ts'
 
+/** Characters that a terminal may act on when they are pasted, such as Ctrl-C, and those that hide what a command does. */
+const UNSAFE = /[\p{Cf}\u2028\u2029]|(?!\n)\p{Cc}/u
+
+const BYTES = new TextEncoder()
+
 /** Returns the text as one word of a POSIX shell. */
-const shellQuote = (text: string): string =>
-	/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+function shellQuote(text: string): string {
+	if (/^[\w@%+=:,./-]+$/.test(text)) return text
+	if (!UNSAFE.test(text)) return `'${text.replaceAll("'", "'\\''")}'`
+	const escaped = Array.from(text, (char) => {
+		if (char === "'" || char === '\\') return `\\${char}`
+		if (!UNSAFE.test(char)) return char
+		return Array.from(BYTES.encode(char), (byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')
+	})
+	return `$'${escaped.join('')}'`
+}
 
 type Options = Readonly<Record<string, string | number | boolean | undefined>>
 

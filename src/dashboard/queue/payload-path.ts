@@ -17,9 +17,18 @@ export function parsePath(path: string): readonly string[] {
  */
 export function hasValue(payload: unknown, steps: readonly string[], value: string): boolean {
 	const [step, ...rest] = steps
-	if (step === undefined) return (typeof payload === 'string' ? payload : JSON.stringify(payload)) === value
+	if (step === undefined) return (typeof payload === 'string' ? payload : jsonText(payload)) === value
 	if (typeof payload !== 'object' || payload === null) return false
 	if (Array.isArray(payload) && !/^\d+$/.test(step))
-		return payload.some((item) => hasValue(item, steps, value))
+		return payload.flat(MAX_STEPS).some((item) => !Array.isArray(item) && hasValue(item, steps, value))
 	return Object.hasOwn(payload, step) && hasValue(Reflect.get(payload, step), rest, value)
+}
+
+/** Returns the payload as JSON; undefined for values that are nested too deeply for `JSON.stringify`. */
+export function jsonText(payload: unknown): string | undefined {
+	try {
+		return JSON.stringify(payload)
+	} catch {
+		return undefined
+	}
 }

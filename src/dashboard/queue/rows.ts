@@ -3,10 +3,11 @@ import type { MessageAttempt } from '../../outbox/diagnostics/attempts.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { AuditRecord } from '../../outbox/operator/audit.ts'
 import type { AttemptRow, AuditRow, MessageRow, MessageStatus } from '../contract.ts'
+import { jsonText } from './payload-path.ts'
 import type { QueueSettings } from './settings.ts'
 
 /** Headers whose values are secrets in any form. */
-const SECRET_HEADER = /authorization|cookie|secret|token|password|api-?key/i
+const SECRET_HEADER = /auth|cookie|secret|token|passw|credential|session|(api|access|private)[-_.]?key/i
 
 const toMs = (date: Date | undefined): number | null => date?.getTime() ?? null
 
@@ -51,7 +52,11 @@ export const toAttemptRow = (attempt: MessageAttempt, settings: QueueSettings): 
 
 export function toAuditRow(record: AuditRecord, settings: QueueSettings): AuditRow {
 	const { payload: _, headers: __, ...facts } = record.changes ?? {}
-	const shown = settings.payloads === 'hidden' ? facts : record.changes
+	const headers = record.changes?.['headers'] as Readonly<Record<string, string>> | undefined
+	const shown =
+		settings.payloads === 'hidden'
+			? facts
+			: { ...record.changes, ...(headers && { headers: shownHeaders(headers, settings) }) }
 	return {
 		at: record.at.getTime(),
 		by: record.by,
@@ -59,13 +64,37 @@ export function toAuditRow(record: AuditRecord, settings: QueueSettings): AuditR
 		destination: record.destination,
 		messageId: record.messageId ?? null,
 		reason: textOrNull(record.reason, 'reason', settings),
-		details: record.changes && shown ? settings.redact(JSON.stringify(shown), 'details') : null,
+		details: record.changes ? settings.redact(JSON.stringify(shown), 'details') : null,
 	}
 }
 
+const TOO_DEEP = '[not shown: the values are nested too deeply]'
+
 /** Returns the payload as text; null if payloads are hidden. */
-export const payloadText = (payload: unknown, { payloads }: QueueSettings): string | null =>
-	payloads === 'hidden' ? null : JSON.stringify(payload, null, 2)
+export function payloadText(payload: unknown, { payloads }: QueueSettings): string | null {
+	if (payloads === 'hidden') return null
+	const json = jsonText(payload)
+	if (json === undefined) return TOO_DEEP
+	return indentLength(json) > MAX_INDENT ? json : JSON.stringify(payload, null, 2)
+}
+
+/** Each line repeats the indent, so that a small payload with deep values becomes a text of hundreds of megabytes. */
+const MAX_INDENT = 1_000_000
+
+/** Returns how much longer the JSON becomes with an indent. */
+function indentLength(json: string): number {
+	let [depth, length, isText] = [0, 0, false]
+	for (let at = 0; at < json.length; at++) {
+		const char = json.charAt(at)
+		if (char === '"') isText = !isText
+		else if (isText) at += Number(char === '\\')
+		else if ('{}[],'.includes(char)) {
+			if (char !== ',') depth += char === '{' || char === '[' ? 1 : -1
+			length += 1 + 2 * depth
+		}
+	}
+	return length
+}
 
 export function shownHeaders(
 	headers: Readonly<Record<string, string>>,

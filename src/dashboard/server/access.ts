@@ -8,7 +8,8 @@ const LOOPBACK_ADDRESS = /^(::ffff:)?127(\.\d{1,3}){3}$|^::1$/
 /** Names that a browser resolves without DNS, so that no other site can get a name that leads here. */
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 /** A proxy on this machine sends them for a client elsewhere. */
-const FORWARDED = /^(x-forwarded(-.+)?|forwarded|via|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/
+const FORWARDED =
+	/^(x-(original-)?forwarded(-.+)?|forwarded|via|x-real-ip|(.+-)?client-?ip|cf-.+|x-cluster-client-ip|x-envoy-external-address|x-original-(host|url|uri)|x-proxyuser-ip|cdn-loop)$/
 
 export async function findAccess(
 	{ request, native, peer }: Exchange,
@@ -26,10 +27,14 @@ const LOCAL_ONLY =
 
 const unauthorized = (message: string): Rejection => new Rejection(401, 'unauthorized', message)
 
-/** The host is checked because of DNS rebinding: a site may let its own name lead to 127.0.0.1. */
-function isLocal({ headers }: Request, peer: Exchange['peer']): boolean {
+/**
+ * The host is checked because of DNS rebinding: a site may let its own name lead to 127.0.0.1. Browsers and tools send
+ * HTTP/1.1; the default of nginx is HTTP/1.0 to the servers behind it, with their name as the host and no header of a proxy.
+ */
+export function isLocal({ headers }: Request, peer: Exchange['peer']): boolean {
 	return (
 		LOOPBACK_ADDRESS.test(peer?.address ?? '') &&
+		peer?.httpVersion !== '1.0' &&
 		LOOPBACK_HOST.test(headers.get('host') ?? '') &&
 		![...headers.keys()].some((name) => FORWARDED.test(name))
 	)

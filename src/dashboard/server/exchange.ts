@@ -13,7 +13,9 @@ export interface Exchange {
 	/** False if the framework may remove a slash at the end of the path, as Next.js does. */
 	readonly keepsSlash: boolean
 	/** Where the connection comes from. Undefined if the platform does not say it. */
-	readonly peer: { readonly address: string | undefined } | undefined
+	readonly peer:
+		| { readonly address: string | undefined; readonly httpVersion?: string | undefined }
+		| undefined
 	/** Reads the body, which is JSON, of at most `MAX_BODY_BYTES`. */
 	readBody(): Promise<JsonBody | Rejection>
 }

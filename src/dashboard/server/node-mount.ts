@@ -9,6 +9,7 @@ import { respondRejected } from './responses.ts'
 export type DashboardNodeRequest = {
 	readonly method?: string | undefined
 	readonly url?: string | undefined
+	readonly httpVersion?: string | undefined
 	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 	readonly readableDidRead: boolean
 	readonly socket?: { readonly remoteAddress?: string | undefined } | null | undefined
@@ -61,6 +62,9 @@ export function respondToNode(
 		})
 }
 
+/** A host and its port: no user, path, query or fragment. */
+const HOST = /^[^\s/?#@\\]+$/
+
 function nodeExchange(
 	raw: DashboardNodeRequest,
 	native: object,
@@ -70,10 +74,13 @@ function nodeExchange(
 	const { originalUrl, socket } = raw as Routed
 	const target = originalUrl ?? raw.url ?? '/'
 	const [path = '/'] = target.split('?')
-	const headers = headersOf(raw)
 	const protocol = socket?.encrypted ? 'https' : 'http'
 	try {
-		const url = new URL(target, `${protocol}://${headers.get('host') ?? 'localhost'}`)
+		const headers = headersOf(raw)
+		const host = headers.get('host') ?? ''
+		// `authorize` may read the host and the path of the URL, so neither may come from the other.
+		if (!HOST.test(host) || !target.startsWith('/')) return invalid('The request is not valid.')
+		const url = new URL(`${protocol}://${host}${target}`)
 		const request = new Request(url, { method: raw.method ?? 'GET', headers, signal })
 		return {
 			request,
@@ -81,11 +88,11 @@ function nodeExchange(
 			path,
 			base: basePath ?? (baseOf(path, raw.url?.split('?')[0] ?? '/') || undefined),
 			keepsSlash: true,
-			peer: { address: raw.socket?.remoteAddress },
+			peer: { address: raw.socket?.remoteAddress, httpVersion: raw.httpVersion },
 			readBody: () => readNodeBody(raw),
 		}
 	} catch {
-		// An invalid host, or a method such as TRACE that no web request may have.
+		// An invalid host, a method such as TRACE that no web request may have, or a header that a middleware has set.
 		return invalid('The request is not valid.')
 	}
 }

@@ -8,7 +8,7 @@ import type { Access, Action } from '../contract.ts'
 import type { DashboardAction, DashboardOptions } from '../options.ts'
 import type { LivePart, PartSettings, QueuePart } from '../parts.ts'
 import { findAccess } from './access.ts'
-import { checkWrite } from './check-write.ts'
+import { checkWrite, crossOrigin, isForeignRead } from './check-write.ts'
 import type { Exchange } from './exchange.ts'
 import { OverviewFeed } from './overview-feed.ts'
 import { PageFiles } from './page-files.ts'
@@ -86,14 +86,15 @@ export class DashboardServer {
 
 	async #answer(exchange: Exchange): Promise<Response> {
 		const { request } = exchange
-		const access = await findAccess(exchange, this.#settings.authorize)
+		const access = await findAccess(exchange, this.#settings.authorize).catch((error) => this.#failed(error))
 		if (access instanceof Rejection) return respondRejected(access)
-		if (this.#isClosed) return respondRejected(new Rejection(503, 'closed', 'The dashboard is closed.'))
+		if (this.#isClosed) return respondRejected(closed())
 		const { search, searchParams } = new URL(request.url)
 		const place = findPlace(exchange, search)
 		const answer =
 			this.#wrongPlace(place) ??
 			wrongMethod(place, request.method) ??
+			(request.method !== 'POST' && isForeignRead(request) ? crossOrigin() : undefined) ??
 			(await this.#find(place, exchange, access, Object.fromEntries(searchParams)))
 		if (answer instanceof Rejection) return respondRejected(answer)
 		return answer instanceof Response ? answer : respondJson(request, JSON.stringify(answer))
@@ -146,10 +147,12 @@ export class DashboardServer {
 			: this.#queue.plan(action)
 	}
 
-	async #act(action: Action, { request, native }: Exchange): Promise<object> {
-		const { actor, runtime } = this.#settings
-		const by: unknown = actor ? await actor(request, native) : 'dashboard'
-		if (typeof by !== 'string' || by === '') throw new TypeError('actor must return a text that is not empty')
+	async #act(action: Action, exchange: Exchange): Promise<object> {
+		const { runtime } = this.#settings
+		const by = await this.#actorOf(exchange).catch((error) => this.#failed(error))
+		if (by instanceof Rejection) return by
+		// Closed since the request began: nothing would release a circuit that is isolated now.
+		if (this.#isClosed) return closed()
 		const at = runtime.wallNow()
 		try {
 			const result = await (isOfCircuit(action)
@@ -164,6 +167,13 @@ export class DashboardServer {
 		} finally {
 			this.#feed.refresh()
 		}
+	}
+
+	async #actorOf({ request, native }: Exchange): Promise<string> {
+		const { actor } = this.#settings
+		const by: unknown = actor ? await actor(request, native) : 'dashboard'
+		if (typeof by === 'string' && by !== '') return by
+		throw new TypeError('actor must return a text that is not empty')
 	}
 
 	#record(record: DashboardAction): void {
@@ -181,10 +191,17 @@ export class DashboardServer {
 		// Errors of the package are written for its users, except for those that quote a database.
 		if (/^YAOKI_(?!.*_STORE$)/.test(code))
 			return respondRejected(new Rejection(409, 'failed', this.#messageOf(error)))
+		return respondRejected(this.#failed(error))
+	}
+
+	/** The error is for the log only. Errors of `authorize` are for no client, also those of the package. */
+	#failed(error: unknown): Rejection {
 		this.report(error)
-		return respondRejected(new Rejection(500, 'failed', FAILED))
+		return new Rejection(500, 'failed', FAILED)
 	}
 }
+
+const closed = (): Rejection => new Rejection(503, 'closed', 'The dashboard is closed.')
 
 const isInvalid = (error: unknown): boolean =>
 	['YAOKI_INVALID_ARGUMENT', 'YAOKI_INVALID_OPTION'].includes(String(safeGet(error, 'code')))

@@ -8,15 +8,15 @@ const COOKIE = 'yaoki_token'
 const TOKEN_BYTES = 32
 const FORM = /^[0-9a-f]{64}$/
 
-/** Returns the token of the cookie. */
-function cookieToken({ headers }: Request): string | undefined {
+/** Returns the tokens of the cookies. A neighbor domain may set a second one, also for a longer path, which comes first. */
+function cookieTokens({ headers }: Request): readonly string[] {
 	const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
-	return pairs.find(([name, value = '']) => name === COOKIE && FORM.test(value))?.[1]
+	return pairs.flatMap(([name, value = '']) => (name === COOKIE && FORM.test(value) ? [value] : []))
 }
 
 /** Returns the token for a page. A second tab gets the token of the first one, which would lose its own. */
 export const tokenFor = (request: Request): string =>
-	cookieToken(request) ??
+	cookieTokens(request)[0] ??
 	Array.from(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)), (byte) =>
 		byte.toString(16).padStart(2, '0'),
 	).join('')
@@ -31,8 +31,12 @@ export function tokenCookie(token: string, { url, headers }: Request): string {
 }
 
 export function hasToken(request: Request): boolean {
-	const [expected, given] = [cookieToken(request), request.headers.get(TOKEN_HEADER) ?? '']
-	if (expected === undefined || given.length !== expected.length) return false
+	const given = request.headers.get(TOKEN_HEADER) ?? ''
+	return cookieTokens(request).some((expected) => isEqual(expected, given))
+}
+
+function isEqual(expected: string, given: string): boolean {
+	if (given.length !== expected.length) return false
 	// In constant time: the time must not say how many characters are right.
 	let difference = 0
 	for (let at = 0; at < expected.length; at++) difference |= expected.charCodeAt(at) ^ given.charCodeAt(at)

@@ -35,7 +35,10 @@ export function honoExchange(c: DashboardHonoContext, settings: MountSettings): 
 		native: c,
 		base: settings.basePath ?? baseOf(raw, c.req.routePath),
 		keepsSlash: true,
-		peer: incoming && { address: incoming.socket?.remoteAddress },
+		peer: incoming && {
+			address: incoming.socket?.remoteAddress,
+			httpVersion: incoming.httpVersion,
+		},
 		// Hono keeps what a middleware has read.
 		readBody: async () => (raw.bodyUsed ? parsedBody(await c.req.text()) : readWebBody(raw)),
 	}

@@ -94,6 +94,16 @@ describe('yaoki dashboard', () => {
 		},
 	)
 
+	test.each([[[]], [['--read-only']]])(
+		'with %j rejects what a proxy on this machine sends for others',
+		async (args) => {
+			const { file } = await database()
+			const { url } = await serve(['--database', file, ...args])
+			const response = await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.7' } })
+			expect(response.status).toBe(401)
+		},
+	)
+
 	test('shows commands that select the same database', async () => {
 		const { file, outbox } = await database()
 		const [id = ''] = await enqueue(outbox, 'billing', 1)

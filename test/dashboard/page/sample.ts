@@ -455,11 +455,15 @@ export function sampleMessage(at: number, id: string): MessageView {
 		cause: 'rejected',
 		error: `HTTP 422 ${HOSTILE}`,
 		why: 'It is a dead letter: the receiver rejected it with HTTP 422, which is permanent. Replay it after the cause is fixed.',
-		payload: JSON.stringify({
-			orderId: 'A-7781',
-			customer: { id: 7, name: 'Ada' },
-			note: `<script>alert(1)</script>${HOSTILE}`,
-		}),
+		payload: JSON.stringify(
+			{
+				orderId: 'A-7781',
+				customer: { id: 7, name: 'Ada' },
+				note: `<script>alert(1)</script>${HOSTILE}`,
+			},
+			null,
+			2,
+		),
 		headers: { 'content-type': 'application/json', 'x-tenant': 'acme', authorization: '[redacted]' },
 		dedupeKey: 'order-A-7781',
 		expiresAt: at + 86_400_000,
