@@ -64,7 +64,10 @@ type Settings = DashboardOptions & Pick<PartSettings, 'payloads' | 'maxFailedCal
  * Without `authorize` it serves this machine only, and not through the fetch handler, which does not know where a request comes from.
  *
  * @example
- * const page = dashboard({ observe: { payments, orders }, authorize: (request) => roleOf(request) })
+ * const page = dashboard({
+ *   observe: { payments, outbox },
+ *   authorize: (request) => (request.headers.get('x-role') === 'operator' ? 'all' : false),
+ * })
  * app.use('/ops/retries', page.node)
  */
 export function dashboard(options: DashboardOptions): Dashboard {
