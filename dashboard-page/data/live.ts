@@ -3,9 +3,8 @@
  * because a proxy holds its data back, the page asks every few seconds. A hidden tab asks for nothing.
  */
 import type { Overview } from '../../src/dashboard/contract.ts'
+import type { Connection } from '../state/connection.ts'
 import { ApiError, apiPath, get } from './api.ts'
-
-export type Connection = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'hidden' | 'denied'
 
 export interface Live {
 	/** Asks now. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { Overview } from '../../src/dashboard/contract.ts'
-import type { Connection } from '../data/live.ts'
+import type { Connection } from '../state/connection.ts'
 import type { Preferences } from '../state/preferences.ts'
 import type { Route, View } from '../state/url.ts'
 import type { PageWords } from '../words/words.ts'

@@ -1,7 +1,7 @@
 /** The texts of the page, in addition to the sentences that `yaoki top` shows too. A language that lacks one does not compile. */
 import type { ActionName } from '../../src/dashboard/contract.ts'
 import type { Words } from '../../src/dashboard/words/words.ts'
-import type { Connection } from '../data/live.ts'
+import type { Connection } from '../state/connection.ts'
 import type { View } from '../state/url.ts'
 
 type Button = Exclude<ActionName, 'cancel-job'>
