@@ -12,12 +12,12 @@ interface Dispatcher {
 
 /** Adds a listener. Returns a function that removes it. */
 export function listenToFailures(pipeline: CompiledPipeline, listener: FailureListener): () => void {
-	const dispatcher = (pipeline.onFailure as Dispatcher | undefined) ?? createDispatcher()
-	pipeline.onFailure = dispatcher
+	const dispatcher = (pipeline.onFail as Dispatcher | undefined) ?? createDispatcher()
+	pipeline.onFail = dispatcher
 	dispatcher.listeners.add(listener)
 	return () => {
 		dispatcher.listeners.delete(listener)
-		if (dispatcher.listeners.size === 0) pipeline.onFailure = undefined
+		if (dispatcher.listeners.size === 0) pipeline.onFail = undefined
 	}
 }
 
