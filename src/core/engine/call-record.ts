@@ -21,7 +21,7 @@ import type { RecordFacts } from './rare-state.ts'
 interface RecordedCall extends CallRecord {
 	readonly options: CallOptions | undefined
 	readonly pipeline: CallRecord['pipeline'] &
-		Pick<CompiledPipelineOf<RecordedCall>, 'classify' | 'consecutiveSuccesses' | 'onFail'>
+		Pick<CompiledPipelineOf<RecordedCall>, 'classify' | 'consecutiveSuccesses' | 'report'>
 	readonly attempt: number
 	readonly ok: boolean
 	readonly isAborted: boolean
@@ -79,7 +79,7 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
  */
 export function closeRecord(call: RecordedCall): void {
 	const { pipeline, ok } = call
-	pipeline.onFail?.(call)
+	pipeline.report?.(call)
 	pipeline.consecutiveSuccesses = 0
 	if (ok && !call.rare?.keepsRecord) return
 	try {

@@ -98,5 +98,5 @@ export interface CompiledPipelineOf<Call> extends LayerEnv {
 	 * Receives every call in which something failed, before its record is closed and `consecutiveSuccesses` is
 	 * reset. Unlike an observer it costs nothing per success. It must not throw.
 	 */
-	onFail?: Hook<[call: Call], void> | undefined
+	report?: Hook<[call: Call], void> | undefined
 }

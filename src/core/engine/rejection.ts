@@ -11,7 +11,7 @@ export function rejectLazily(call: Call, create: () => unknown): Step {
 	call.stop = 'rejected'
 	call.value = create
 	call.phase = 'over'
-	call.pipeline.onFail?.(call)
+	call.pipeline.report?.(call)
 	call.pipeline.consecutiveSuccesses = 0
 	return 'rejected'
 }

@@ -12,12 +12,12 @@ interface Dispatcher {
 
 /** Adds a listener. Returns a function that removes it. */
 export function listenToFailures(pipeline: CompiledPipeline, listener: FailureListener): () => void {
-	const dispatcher = (pipeline.onFail as Dispatcher | undefined) ?? createDispatcher()
-	pipeline.onFail = dispatcher
+	const dispatcher = (pipeline.report as Dispatcher | undefined) ?? createDispatcher()
+	pipeline.report = dispatcher
 	dispatcher.listeners.add(listener)
 	return () => {
 		dispatcher.listeners.delete(listener)
-		if (dispatcher.listeners.size === 0) pipeline.onFail = undefined
+		if (dispatcher.listeners.size === 0) pipeline.report = undefined
 	}
 }
 

@@ -50,11 +50,11 @@ test('a call that succeeds at its first attempt costs nothing: no event, no reco
 		for (let call = 0; call < 200; call++) await policy.execute(() => call)
 		const compiled = policy.compiled()
 		let notified = 0
-		const { onFail } = compiled
-		if (onFail)
-			compiled.onFail = (call) => {
+		const { report } = compiled
+		if (report)
+			compiled.report = (call) => {
 				notified++
-				onFail(call)
+				report(call)
 			}
 		const before = { ...uses }
 		for (let call = 0; call < 1_000; call++) await policy.execute(() => call)
@@ -100,7 +100,7 @@ test('close leaves nothing behind in the pipeline', async () => {
 	expect([first.overview().failedCalls, second.overview().failedCalls]).toEqual([0, 1])
 	second.close()
 	const { createId } = uses
-	expect(policy.compiled().onFail).toBeUndefined()
+	expect(policy.compiled().report).toBeUndefined()
 	await errorOf(clock, policy.execute(fail()))
 	expect(uses.createId).toBe(createId)
 	expect(second.overview().failedCalls).toBe(1)
