@@ -309,7 +309,7 @@ export interface MessageView extends MessageRow {
 
 export interface ActionForm {
 	readonly action: ActionName
-	/** The same on the command line, to copy. */
+	/** The command line that does the same, to copy. */
 	readonly command: string
 }
 

@@ -55,7 +55,7 @@ function* singlesOf(policy: ObservedPolicy, key: string): Generator<readonly [st
 	}
 }
 
-/** Of a policy of the user, `stats` may be anything, and may throw. */
+/** The `stats` of a policy that the user has written may be anything, and may throw. */
 function statsOf(policy: ObservedPolicy): LeafStats {
 	try {
 		const { stats } = policy as { readonly stats?: unknown }

@@ -120,7 +120,7 @@ function circuitProblem({ row, enteredAt }: ObservedCircuit, now: number): Probl
 
 const RANKS: Readonly<Record<Severity, number>> = { error: 0, warning: 1 }
 
-/** By severity, then the longest first. */
+/** Sorts problems by severity, and the ones that have lasted longest first. */
 export const byProblemSeverity = (a: Problem, b: Problem): number =>
 	RANKS[a.severity] - RANKS[b.severity] || compareSince(a.sinceMs, b.sinceMs)
 

@@ -6,10 +6,10 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 
 export type { RedactField }
 
-/** Of names and keys. */
+/** The longest name or key that is shown, in characters. */
 const MAX_NAME_LENGTH = 200
 
-/** Of the message of an error. */
+/** The longest message of an error that is shown, in characters. */
 export const MAX_ERROR_LENGTH = 500
 
 export class ShownTexts {

@@ -1,6 +1,6 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
-/** What the server tells the queue part. */
+/** What the queue part needs from the dashboard: the runtime, redaction and the process. */
 export interface QueueSettings {
 	readonly runtime: Runtime
 	/** Whether payloads and headers are shown, after the `redact` of the outbox. */
