@@ -5,6 +5,7 @@
 import { bulkhead } from './bulkhead.ts'
 import { coldImport } from './cold-import.ts'
 import { creation } from './creation.ts'
+import { dashboard } from './dashboard.ts'
 import type { Report } from './figure.ts'
 import { grpc } from './grpc.ts'
 import { http, httpBurst } from './http.ts'
@@ -45,6 +46,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'idempotency-postgres': idempotencyPostgres,
 	'idempotency-race': idempotencyRace,
 	telemetry,
+	dashboard,
 	webhooks,
 	...OUTBOX_PARTS,
 	recovery: () => onlyInFull(recovery),

@@ -3,7 +3,6 @@ import { CANCELLED } from '../classify/classification.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import type { Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
-import { rejectLazily } from '../engine/rejection.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import { errorFacts } from '../events/error-facts.ts'
 import type { CircuitState } from '../events/events.ts'
@@ -76,9 +75,11 @@ export class CircuitBreakerLayer implements ObservableLayer {
 		const make = this.rejection(call, bound, now)
 		// Entered without state: the layers inside lead back to this one.
 		if (!make) return call.enterLayer(bound)
-		// Without an outer layer, the error is created further out, because most of its cost is the depth of the
-		// stack.
-		return call.current ? call.reject(make()) : rejectLazily(call, make)
+		if (call.current) return call.reject(make())
+		// Without an outer layer, the error is created further out: see rejection.ts.
+		call.stop = 'rejected'
+		call.value = make
+		return 'rejected'
 	}
 
 	/** Reports a rejected call. Returns a function that creates the error; undefined in shadow mode. */

@@ -12,6 +12,7 @@ import {
 } from '../explain/record.ts'
 import { requireSync } from '../options/hooks.ts'
 import { invalidOption } from '../options/schema.ts'
+import type { Call } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { Context } from './context.ts'
 import type { CompiledPipelineOf } from './layer.ts'
@@ -21,7 +22,7 @@ import type { RecordFacts } from './rare-state.ts'
 interface RecordedCall extends CallRecord {
 	readonly options: CallOptions | undefined
 	readonly pipeline: CallRecord['pipeline'] &
-		Pick<CompiledPipelineOf<RecordedCall>, 'classify' | 'consecutiveSuccesses' | 'report'>
+		Pick<CompiledPipelineOf<RecordedCall>, 'classify' | 'consecutiveSuccesses'>
 	readonly attempt: number
 	readonly ok: boolean
 	readonly isAborted: boolean
@@ -77,14 +78,12 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
  * Closes the record of a call in which a failure occurred: why no further attempt was made, and when. From
  * now on `explain` finds the record.
  */
-export function closeRecord(call: RecordedCall): void {
-	const { pipeline, ok } = call
-	pipeline.report?.(call)
-	pipeline.consecutiveSuccesses = 0
+function closeRecord(call: RecordedCall): void {
+	const { pipeline, ok, lastAttempt: last } = call
 	if (ok && !call.rare?.keepsRecord) return
 	try {
 		// A layer that counts or retries failures has classified this one already.
-		const isRecorded = call.lastAttempt?.attempt === call.attempt && call.lastAttempt.error === call.value
+		const isRecorded = last?.attempt === call.attempt && last.error === call.value
 		if (!ok && !isRecorded && (!call.stop || call.stop === 'inner-retry'))
 			classifyFailure(call, pipeline.classify)
 	} catch (error) {
@@ -113,6 +112,19 @@ export function closeRecord(call: RecordedCall): void {
 			stop: call.stop,
 		}
 	if (rare?.isDeferredToOuter) parentCall.rareState.isDeferredToOuter = true
+}
+
+/** Ends a call. If something failed in it, its record is closed. */
+export function endCall(call: Call): void {
+	const { pipeline } = call
+	if (call.ok && !call.lastAttempt) pipeline.consecutiveSuccesses++
+	else {
+		closeRecord(call)
+		pipeline.report?.(call)
+		pipeline.consecutiveSuccesses = 0
+	}
+	call.phase = 'over'
+	pipeline.observer?.onEnd(call)
 }
 
 /** The operation of the parent call receives this failure of a call as a result, such as a response, and may throw an error of its own. */

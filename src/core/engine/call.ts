@@ -13,7 +13,7 @@ import { InvalidArgumentError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type CallContext, type CallOptions, checkSignals } from './call-options.ts'
-import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
+import { classifyFailure, endCall, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
 import type { BoundLayerOf, CompiledPipelineOf, LayerEnv, LayerOf, Step } from './layer.ts'
 import type { RareStateOf } from './rare-state.ts'
@@ -232,10 +232,7 @@ export class Call implements CallRecord, Scope {
 		}
 		if (until) return 'continue'
 		this.link?.unlink?.()
-		if (this.ok && !this.lastAttempt) this.pipeline.consecutiveSuccesses++
-		else closeRecord(this)
-		this.phase = 'over'
-		this.pipeline.observer?.onEnd(this)
+		endCall(this)
 		return 'done'
 	}
 

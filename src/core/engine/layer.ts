@@ -95,8 +95,8 @@ export interface CompiledPipelineOf<Call> extends LayerEnv {
 	/** Undefined while no observer needs the ends of calls, so that they then cost one comparison. */
 	observer: PipelineObserver<Call> | undefined
 	/**
-	 * Receives every call in which something failed, before its record is closed and `consecutiveSuccesses` is
-	 * reset. Unlike an observer it costs nothing per success. It must not throw.
+	 * Receives every call in which something failed, when its record is closed and before `consecutiveSuccesses`
+	 * is reset. Unlike an observer it costs nothing per success. It must not throw.
 	 */
 	report?: Hook<[call: Call], void> | undefined
 }

@@ -235,6 +235,7 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 
 	/** @internal */
 	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
+		if (filter?.visit) return filter.visit(this)
 		// An object per subscription: a function that subscribes twice is called twice, and each unsubscribe
 		// removes one.
 		const subscription = { ...filter, listener }
@@ -275,9 +276,8 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 		const { runtime } = env ?? this.env
 		const pipeline = pipelineNameOf(call?.pipeline.name ?? this.env.pipeline, this.name)
 		const event = createEvent(call, { emitter: this.name, pipeline, key: this.layer.key, runtime }, details)
-		const isRoutine = isRoutineEvent(event)
 		for (const { listener, level, onlyPipeline } of this.#listeners) {
-			if (isRoutine && level === 'notable') continue
+			if (level === 'notable' && isRoutineEvent(event)) continue
 			if (onlyPipeline && call && call.pipeline !== onlyPipeline) continue
 			notify('a listener', listener, event)
 		}

@@ -60,6 +60,11 @@ export interface EventFilter {
 	readonly level?: ObservationLevel
 	/** Leaves out events of calls through other pipelines: a policy may be part of several. */
 	readonly onlyPipeline?: CompiledPipeline | undefined
+	/**
+	 * Called with every policy, also with those that are created later, in place of a subscription: while there
+	 * is a listener, policies create events. Returns a function that ends this.
+	 */
+	readonly visit?: (policy: ObservedPolicy) => () => void
 }
 
 /** What observers use of an emitter. */

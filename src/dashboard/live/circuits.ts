@@ -1,11 +1,10 @@
 /** The circuits of one source, and what an operator does with them. */
 import { isolate } from '../../core/circuit-breaker/isolation.ts'
-import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { Observation, ObservedPolicy } from '../../core/observe/observation.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { CircuitRow } from '../contract.ts'
-import { type Leaf, leavesOf } from './policies.ts'
+import { type Leaf, layerOf, leavesOf } from './policies.ts'
 import { RejectionRate } from './rejection-rate.ts'
 import type { ShownTexts } from './shown-texts.ts'
 import { StateChanges } from './state-changes.ts'
@@ -26,7 +25,7 @@ export class Circuits {
 	readonly #members: Pick<Observation, 'members'>
 	readonly #runtime: Runtime
 	readonly #texts: ShownTexts
-	readonly #changes = new StateChanges()
+	readonly #changes: StateChanges
 	readonly #ids = new WeakMap<ObservedPolicy, string>()
 	#count = 0
 	readonly #rates = new WeakMap<ObservedPolicy, RejectionRate>()
@@ -39,12 +38,13 @@ export class Circuits {
 		this.#members = members
 		this.#runtime = runtime
 		this.#texts = texts
+		this.#changes = new StateChanges(() => runtime.now())
 	}
 
-	onEvent(event: EventBase): void {
-		if (event.type !== 'state_change') return
-		const { emitter, key, from, to } = event as Extract<YaokiEvent, { type: 'state_change' }>
-		this.#changes.add(emitter, key, from, to, this.#runtime.now())
+	/** Remembers since when a circuit is in its state. Returns a function that ends this. */
+	watch(policy: ObservedPolicy): () => void {
+		const { circuit } = layerOf(policy)
+		return circuit ? this.#changes.watch(circuit) : () => {}
 	}
 
 	/** Returns the first rows. `findError` returns the last error of the calls with a key. */
@@ -98,7 +98,7 @@ export class Circuits {
 		const now = this.#runtime.now()
 		const { state, failureCount: failures = 0, successCount = 0, rejectedCount = 0, retryAfterMs = 0 } = stats
 		const calls = failures + successCount
-		const change = this.#changes.find(policy.name, layer.key || null, state)
+		const change = layer.circuit && this.#changes.find(layer.circuit)
 		const sinceMs = change?.since === undefined ? null : now - change.since
 		const key = leaf.key === null ? null : this.#texts.text(leaf.key, 'key')
 		const isProbing = state === 'open' || state === 'half-open'

@@ -7,26 +7,28 @@ const DEFAULT_MAX_FAILED_CALLS = 500
 
 const PAGE_SIZE = 50
 
-interface Entry {
+interface Entry<Taken> {
 	readonly number: number
-	describe(): Omit<FailedCall, 'number'>
+	readonly taken: Taken
 	shown: FailedCall | undefined
 }
 
-export class FailedCallBuffer {
-	readonly #ring: Entry[] = []
+export class FailedCallBuffer<Taken> {
+	readonly #ring: Entry<Taken>[] = []
 	readonly #size: number
+	readonly #show: (taken: Taken) => Omit<FailedCall, 'number'>
 	/** The number of all calls so far, and of the last one. */
 	total = 0
 
-	constructor(size: number = DEFAULT_MAX_FAILED_CALLS) {
+	/** `show` is called when a viewer reads a call: most calls of an outage are forgotten before. */
+	constructor(show: (taken: Taken) => Omit<FailedCall, 'number'>, size: number = DEFAULT_MAX_FAILED_CALLS) {
 		checkRange('maxFailedCalls', size, 1, 100_000, 'integer')
 		this.#size = size
+		this.#show = show
 	}
 
-	/** `describe` is called when a viewer reads the call: most calls of an outage are forgotten before. */
-	add(describe: Entry['describe']): void {
-		this.#ring[this.total % this.#size] = { number: ++this.total, describe, shown: undefined }
+	add(taken: Taken): void {
+		this.#ring[this.total % this.#size] = { number: ++this.total, taken, shown: undefined }
 	}
 
 	/** Yields the calls, newest first. */
@@ -34,7 +36,7 @@ export class FailedCallBuffer {
 		for (let at = this.total - 1; at >= this.total - this.#ring.length; at--) {
 			const entry = this.#ring[at % this.#size]
 			if (!entry) continue
-			entry.shown ??= { number: entry.number, ...entry.describe() }
+			entry.shown ??= { number: entry.number, ...this.#show(entry.taken) }
 			yield entry.shown
 		}
 	}

@@ -1,7 +1,7 @@
 /** Listens to the calls of a pipeline in which something failed. Successes cost nothing: the engine calls nothing. */
 import type { Call, CompiledPipeline } from '../../core/engine/call.ts'
 
-/** Receives the call before its record is closed, and the number of successes before it. Must not throw. */
+/** Receives the call, and the number of successes before it. Must not throw. */
 export type FailureListener = (call: Call, successes: number) => void
 
 /** Kept at the pipeline, so that a second dashboard finds the listeners of the first. */

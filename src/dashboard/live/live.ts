@@ -13,13 +13,14 @@ import { ProblemReports } from '../../telemetry/observe/report.ts'
 import { Redactor } from '../../telemetry/redact/redactor.ts'
 import type { ActionResult, FailedCalls } from '../contract.ts'
 import type { CircuitAction, LivePart, Query } from '../parts.ts'
-import { outcomeOf, showFailure, takeFailure } from './describe-failure.ts'
+import { showFailure } from './describe-failure.ts'
 import { FailedCallBuffer } from './failed-calls.ts'
 import { byPressure, limitRows } from './limits.ts'
 import { leavesOf } from './policies.ts'
 import { byProblemSeverity } from './problems.ts'
 import { type RedactField, ShownTexts } from './shown-texts.ts'
 import { Source } from './source.ts'
+import { outcomeOf, type TakenFailure, takeFailure } from './take-failure.ts'
 
 export interface LiveSettings {
 	/** Returns what is shown of a text, after secrets were hidden as in logs. */
@@ -46,27 +47,21 @@ export function createLive(
 	return new Live(things, settings)
 }
 
-interface EndedCall {
-	readonly source: Source
-	readonly call: Call
-	readonly at: { readonly now: number; readonly wallNow: number }
-}
-
 class Live implements LivePart {
 	readonly #runtime: Runtime
 	readonly #texts: ShownTexts
-	readonly #failed: FailedCallBuffer
+	readonly #failed: FailedCallBuffer<TakenFailure>
 	readonly #sources: readonly Source[]
 	readonly #end: () => void
-	/** Calls that are not described yet. */
-	#ended: EndedCall[] = []
+	/** Requests whose hint is not known yet. */
+	#hintless: { readonly call: Call; readonly taken: TakenFailure }[] = []
 
 	constructor(things: Readonly<Record<string, Observable>>, settings: LiveSettings) {
 		const { runtime = systemRuntime, redact, maxFailedCalls } = settings
 		this.#runtime = runtime
 		const reports = new ProblemReports('dashboard')
 		this.#texts = new ShownTexts(new Redactor(redact, reports))
-		this.#failed = new FailedCallBuffer(maxFailedCalls)
+		this.#failed = new FailedCallBuffer((taken) => showFailure(taken, this.#texts), maxFailedCalls)
 		this.#sources = findSources(things, reports).map(
 			([name, observation]) => new Source(name, observation, runtime, this.#texts),
 		)
@@ -76,7 +71,7 @@ class Live implements LivePart {
 	}
 
 	overview(): ReturnType<LivePart['overview']> {
-		this.#describeEnded()
+		this.#takeHints()
 		const now = this.#runtime.now()
 		const lastErrors = this.#lastErrors()
 		const read = this.#sources.map((source) => {
@@ -112,7 +107,7 @@ class Live implements LivePart {
 	}
 
 	calls(query: Query): FailedCalls {
-		this.#describeEnded()
+		this.#takeHints()
 		return this.#failed.page(query)
 	}
 
@@ -129,33 +124,30 @@ class Live implements LivePart {
 
 	close(): void {
 		this.#end()
-		this.#ended = []
 		// A protection never outlasts the dashboard of the operator who set it: nothing else could release it.
 		for (const { circuits } of this.#sources) circuits.releaseAll()
 	}
 
 	#onFailure(source: Source, call: Call): void {
-		const at = { now: this.#runtime.now(), wallNow: this.#runtime.wallNow() }
-		if (this.#ended.push({ source, call, at }) === 1) void this.#describeSoon()
+		const now = this.#runtime.now()
+		const outcome = outcomeOf(call)
+		source.count(call, outcome, now)
+		if (!outcome) return
+		const taken = takeFailure(call, outcome, source.name, { now, wallNow: this.#runtime.wallNow() })
+		this.#failed.add(taken)
+		if (call.options?.extension && this.#hintless.push({ call, taken }) === 1) void this.#takeHintsSoon()
 	}
 
-	/** Once for all calls that end in the same round of promise jobs. */
-	async #describeSoon(): Promise<void> {
+	/** Once for all requests that end in the same round of promise jobs. */
+	async #takeHintsSoon(): Promise<void> {
 		for (let job = 0; job < JOBS_UNTIL_HINT; job++) await undefined
-		this.#describeEnded()
+		this.#takeHints()
 	}
 
-	/** The record of a call is closed a moment after it is reported. */
-	#describeEnded(): void {
-		const ended = this.#ended
-		this.#ended = ended.filter(({ call }) => !call.isOver)
-		for (const { source, call, at } of ended) {
-			if (!call.isOver) continue
-			const outcome = outcomeOf(call)
-			source.count(call, outcome, at.now)
-			if (!outcome) continue
-			const taken = takeFailure(call, outcome, source.name, at)
-			this.#failed.add(() => showFailure(taken, this.#texts))
+	#takeHints(): void {
+		for (const { call, taken } of this.#hintless.splice(0)) {
+			const hint = call.rare?.hint
+			if (hint !== undefined) taken.record.rare.hint = hint
 		}
 	}
 

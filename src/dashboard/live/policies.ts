@@ -66,4 +66,5 @@ function statsOf(policy: ObservedPolicy): LeafStats {
 }
 
 /** Getters in the policies would be in every bundle. */
-const layerOf = (policy: ObservedPolicy): LeafLayer => (policy as { readonly layer?: LeafLayer }).layer ?? {}
+export const layerOf = (policy: ObservedPolicy): LeafLayer =>
+	(policy as { readonly layer?: LeafLayer }).layer ?? {}

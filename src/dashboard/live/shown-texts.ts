@@ -45,9 +45,3 @@ export class ShownTexts {
 		return this.text(text, 'errorMessage', MAX_ERROR_LENGTH)
 	}
 }
-
-/**
- * Returns a copy whose strings share no memory with others. V8 keeps the whole text for a part of it, so that
- * an error that quotes 100 characters of a response would keep the response.
- */
-export const detached = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))

@@ -5,11 +5,11 @@ import { combineEnds } from '../../core/observe/subscribe.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RetryRow } from '../contract.ts'
 import { Circuits } from './circuits.ts'
-import { errorOf, type FailureOutcome, isUnhealthy, rejectionReason } from './describe-failure.ts'
 import { listenToFailures } from './failure-listeners.ts'
 import { Problems, RECENT } from './problems.ts'
 import { BUCKET_MS, type CountKind, LIMIT_REASONS, Rates } from './rates.ts'
 import type { ShownTexts } from './shown-texts.ts'
+import { errorOf, type FailureOutcome, isUnhealthy, rejectionReason } from './take-failure.ts'
 
 /** The steps of the last minute. */
 const MINUTE = 6
@@ -31,7 +31,7 @@ export class Source {
 		this.problems = new Problems(name, this.#rates)
 	}
 
-	/** Calls `onFailure` with every call in which something failed, before its record is closed. Returns a function that ends this. */
+	/** Calls `onFailure` with every call in which something failed. Returns a function that ends this. */
 	observe(onFailure: (call: Call) => void): () => void {
 		return this.observation.calls?.((pipeline) => this.#attach(pipeline, onFailure)) ?? (() => {})
 	}
@@ -39,7 +39,7 @@ export class Source {
 	#attach({ compiled, listen }: ObservedPipeline, onFailure: (call: Call) => void): () => void {
 		let before = this.#runtime.now()
 		return combineEnds([
-			listen((event) => this.circuits.onEvent(event), { level: 'notable' }),
+			listen(() => {}, { visit: (policy) => this.circuits.watch(policy) }),
 			listenToFailures(compiled, (call, successes) => {
 				const now = this.#runtime.now()
 				// Assumed to be spread evenly over the time since the failure before.

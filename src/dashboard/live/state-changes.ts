@@ -1,10 +1,6 @@
-/** Since when circuits are in their states, from their events. Bounded: the oldest changes are forgotten. */
+/** Since when circuits are in their states. A circuit notifies of its changes, which costs nothing per call. */
+import type { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import type { CircuitState } from '../../core/events/events.ts'
-
-const MAX_CHANGES = 10_000
-
-/** Longer keys are not remembered, so that memory is bounded. */
-const MAX_KEY_LENGTH = 500
 
 export interface StateChange {
 	readonly state: CircuitState
@@ -14,32 +10,50 @@ export interface StateChange {
 	readonly since: number | undefined
 }
 
-export class StateChanges {
-	readonly #changes = new Map<string, StateChange>()
+const isProbing = (state: CircuitState): boolean => state === 'open' || state === 'half-open'
 
-	add(emitter: string, key: string | undefined, from: CircuitState, to: CircuitState, now: number): void {
-		// A circuit without a key emits events with the key of the call.
-		for (const name of new Set([nameOf(emitter, key), nameOf(emitter)])) {
-			if (name.length > MAX_KEY_LENGTH) continue
-			const before = this.#changes.get(name)
-			const isProbe = [from, to].every((state) => state === 'open' || state === 'half-open')
-			const isKnown = before?.state === from
-			this.#changes.delete(name)
-			this.#changes.set(name, {
-				state: to,
-				at: now,
-				since: isProbe ? (isKnown ? before.since : undefined) : now,
-			})
-			const [oldest] = this.#changes.keys()
-			if (this.#changes.size > MAX_CHANGES && oldest !== undefined) this.#changes.delete(oldest)
+export class StateChanges {
+	readonly #changes = new WeakMap<Circuit, StateChange>()
+	/** A policy may be a part of several pipelines. */
+	readonly #watched = new WeakSet<Circuit>()
+	readonly #now: () => number
+
+	constructor(now: () => number) {
+		this.#now = now
+	}
+
+	/** Observes a circuit beside its own listener. Returns a function that ends this. */
+	watch(circuit: Circuit): () => void {
+		if (this.#watched.has(circuit)) return () => {}
+		this.#watched.add(circuit)
+		const { listener: own } = circuit
+		let isWatched = true
+		const watching = {
+			onChange: (from: CircuitState, to: CircuitState) => {
+				if (isWatched) this.#add(circuit, from, to)
+				own?.onChange(from, to)
+			},
+		}
+		circuit.listener = watching
+		return () => {
+			isWatched = false
+			this.#watched.delete(circuit)
+			// Another dashboard may have put a listener around this one.
+			if (circuit.listener === watching) circuit.listener = own
 		}
 	}
 
-	/** Returns the change into the current state of a circuit; undefined if it was not observed. */
-	find(emitter: string, key: string | null, state: CircuitState): StateChange | undefined {
-		const change = this.#changes.get(nameOf(emitter, key ?? undefined))
-		return change?.state === state ? change : undefined
+	/** Returns the change into the current state; undefined if it was not observed. */
+	find(circuit: Circuit): StateChange | undefined {
+		const change = this.#changes.get(circuit)
+		return change?.state === circuit.state ? change : undefined
+	}
+
+	#add(circuit: Circuit, from: CircuitState, to: CircuitState): void {
+		const before = this.#changes.get(circuit)
+		const now = this.#now()
+		const isSameOutage = isProbing(from) && isProbing(to)
+		const since = before?.state === from ? before.since : undefined
+		this.#changes.set(circuit, { state: to, at: now, since: isSameOutage ? since : now })
 	}
 }
-
-const nameOf = (emitter: string, key = ''): string => `${emitter}\n${key}`

@@ -83,12 +83,12 @@ test('a success allocates no state for an observer and no record', async () => {
 	expect([found?.rare, found?.lastAttempt, found?.stop]).toEqual([undefined, undefined, undefined])
 })
 
-test('a failed call is one entry with one id', async () => {
+test('a failed call is one entry, and no event', async () => {
 	const { clock, policy, runtime, uses } = fourLayers()
 	const live = createLive({ payments: policy }, { runtime })
 	await errorOf(clock, policy.execute(fail()))
 	expect(live.overview().failedCalls).toBe(1)
-	expect(uses.createId).toBe(1)
+	expect(uses.createId).toBe(0)
 })
 
 test('close leaves nothing behind in the pipeline', async () => {
@@ -99,9 +99,9 @@ test('close leaves nothing behind in the pipeline', async () => {
 	await errorOf(clock, policy.execute(fail()))
 	expect([first.overview().failedCalls, second.overview().failedCalls]).toEqual([0, 1])
 	second.close()
-	const { createId } = uses
+	const { wallNow } = uses
 	expect(policy.compiled().report).toBeUndefined()
 	await errorOf(clock, policy.execute(fail()))
-	expect(uses.createId).toBe(createId)
+	expect(uses.wallNow).toBe(wallNow)
 	expect(second.overview().failedCalls).toBe(1)
 })

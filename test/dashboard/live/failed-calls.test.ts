@@ -8,7 +8,9 @@ import { FailedCallBuffer } from '../../../src/dashboard/live/failed-calls.ts'
 import { createLive } from '../../../src/dashboard/live/live.ts'
 import { errorOf, fail } from './setup.ts'
 
-const call = (source: string, key: string | null, reason: string): Omit<FailedCall, 'number'> => ({
+type Facts = [source: string, key: string | null, reason: string]
+
+const call = (...[source, key, reason]: Facts): Omit<FailedCall, 'number'> => ({
 	at: 0,
 	source,
 	policy: 'policy',
@@ -32,8 +34,8 @@ test('pages of the ring are those of a list that keeps the last calls, whatever 
 	const filter = fc.record({ source: name, key: name, reason: name }, { requiredKeys: [] })
 	fc.assert(
 		fc.property(calls, fc.integer({ min: 1, max: 150 }), filter, (added, size, query) => {
-			const buffer = new FailedCallBuffer(size)
-			for (const facts of added) buffer.add(() => call(...facts))
+			const buffer = new FailedCallBuffer((facts: Facts) => call(...facts), size)
+			for (const facts of added) buffer.add(facts)
 			const kept = added
 				.map(([source, key, reason], index) => ({ number: index + 1, source, key, reason }))
 				.slice(-size)
@@ -63,7 +65,7 @@ test('pages of the ring are those of a list that keeps the last calls, whatever 
 })
 
 test.each(['', '-1', '1.5', 'x', '9'.repeat(400)])('rejects %j as before', (before) => {
-	expect(() => new FailedCallBuffer().page({ before })).toThrow(
+	expect(() => new FailedCallBuffer(() => call('', '', '')).page({ before })).toThrow(
 		expect.objectContaining({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'before' }),
 	)
 })

@@ -1,5 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
+import { readCircuitBreakerOptions } from '../../../src/core/circuit-breaker/options.ts'
+import type { CircuitState } from '../../../src/core/events/events.ts'
 import { BUCKET_MS, BUCKETS, Rates } from '../../../src/dashboard/live/rates.ts'
 import { RejectionRate } from '../../../src/dashboard/live/rejection-rate.ts'
 import { StateChanges } from '../../../src/dashboard/live/state-changes.ts'
@@ -69,19 +72,55 @@ test('the first reading is the mean since the circuit opened, and a counter that
 	expect(new RejectionRate().read(50, 0, null)).toBe(0)
 })
 
+/** A circuit whose state the test sets, and the changes that are observed. */
+function watchedCircuit() {
+	let now = 0
+	const heard: string[] = []
+	const changes = new StateChanges(() => now)
+	const circuit = new Circuit(readCircuitBreakerOptions({}), {
+		onChange: (from, to) => heard.push(`${from} ${to}`),
+	})
+	const end = changes.watch(circuit)
+	const enter = (at: number, state: CircuitState) => {
+		now = at
+		const from = circuit.state
+		circuit.state = state
+		circuit.listener?.onChange(from, state)
+		return changes.find(circuit)?.since
+	}
+	return { changes, circuit, end, enter, heard }
+}
+
 test('a circuit is not closed since it opened, through all probes that failed', () => {
-	const changes = new StateChanges()
-	const since = (state: 'open' | 'half-open' | 'closed' | 'isolated') =>
-		changes.find('breaker', 'k', state)?.since
-	changes.add('breaker', 'k', 'closed', 'open', 10)
-	changes.add('breaker', 'k', 'open', 'half-open', 20)
-	expect(since('half-open')).toBe(10)
-	changes.add('breaker', 'k', 'half-open', 'open', 30)
-	expect([since('open'), since('half-open')]).toEqual([10, undefined])
-	changes.add('breaker', 'k', 'open', 'isolated', 40)
-	expect(since('isolated')).toBe(40)
-	changes.add('breaker', 'k', 'isolated', 'closed', 50)
-	expect(since('closed')).toBe(50)
-	changes.add('other', 'k', 'open', 'half-open', 60)
-	expect(changes.find('other', 'k', 'half-open')?.since).toBeUndefined()
+	const { enter } = watchedCircuit()
+	expect(enter(10, 'open')).toBe(10)
+	expect(enter(20, 'half-open')).toBe(10)
+	expect(enter(30, 'open')).toBe(10)
+	expect(enter(40, 'isolated')).toBe(40)
+	expect(enter(50, 'closed')).toBe(50)
+})
+
+test('a circuit that was open before it was observed is open since an unknown time', () => {
+	const { changes, circuit, end, enter } = watchedCircuit()
+	end()
+	enter(10, 'open')
+	changes.watch(circuit)
+	expect(enter(20, 'half-open')).toBeUndefined()
+	expect(enter(30, 'closed')).toBe(30)
+})
+
+test('circuits are observed once, beside their own listener, and by two dashboards until each of them ends', () => {
+	const { changes, circuit, end, enter, heard } = watchedCircuit()
+	const { listener } = circuit
+	changes.watch(circuit)()
+	expect(circuit.listener).toBe(listener)
+	const other = new StateChanges(() => 7)
+	const endOther = other.watch(circuit)
+	end()
+	expect(enter(10, 'open')).toBeUndefined()
+	expect(other.find(circuit)?.since).toBe(7)
+	endOther()
+	enter(20, 'half-open')
+	expect(other.find(circuit)).toBeUndefined()
+	expect(heard).toEqual(['closed open', 'open half-open'])
 })
