@@ -20,7 +20,7 @@ const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 const FILE = /'(shop\.db|events\.jsonl)'/g
 
 /** Below the ports that the system gives to clients. */
-const PORT = String(20_000 + (process.pid % 10_000))
+const PORT = String(10_000 + (process.pid % 10_000))
 
 /** Returns a file name with the page and the line. */
 export const fileName = ({ place }: Pick<Block, 'place'>): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
