@@ -138,6 +138,11 @@ export class Claimer {
 		const targets = await this.#claimTargets()
 		const onEnd = () => signal.wake()
 		this.#lanes.startFullScans(fullScans, (lane, own) => this.#claimIn(lane, own, false), onEnd)
+		if (targets.length === 0 && this.#isPolling && this.#isIdle()) {
+			// No destination has messages, or those that have are paused: the poll has found nothing.
+			this.#isPolling = false
+			this.#polls.recordPoll(context.runtime.now(), undefined)
+		}
 		if (targets.length === 0 || dispatcher.isPaused) return false
 		// Started together with the claim, because some stores combine both writes.
 		settler.flush()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { setup } from './setup.ts'
 
 test('a name that ends with an asterisk serves the destinations that start with the rest', async () => {
@@ -50,3 +50,27 @@ test('why names a relay whose pattern serves the message', async () => {
 	await system.relay({ 'mail:*': () => new Promise(() => {}) })
 	expect(await system.outbox.why(first?.id ?? '')).not.toContain('no running relay')
 })
+
+test.each([
+	['nothing is queued', false],
+	['its only destination is down', true],
+])(
+	'a relay with patterns looks for destinations once per pollMs while %s (regression: every 50 ms)',
+	async (_, isDown) => {
+		await using system = await setup()
+		const { outbox, store, clock } = system
+		const search = vi.spyOn(store, 'dueDestinations')
+		if (isDown) {
+			const messages = Array.from({ length: 20 }, (_, payload) => ({ topic: 'event', payload }))
+			await outbox.enqueue(messages.map((message) => ({ ...message, destination: 'hook:1' })))
+		}
+		const send = system.sends(() => {
+			throw new Error('down')
+		})
+		await system.relay({ 'hook:*': send }, { pollMs: 10_000 })
+		await clock.advance(60_000)
+		search.mockClear()
+		await clock.advance(600_000)
+		expect(search.mock.calls.length).toBeLessThan(isDown ? 200 : 70)
+	},
+)

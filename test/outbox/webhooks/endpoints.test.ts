@@ -74,11 +74,11 @@ test('a new URL closes the circuit of the former one', async () => {
 	const { endpoint } = await webhooks.endpoints.create({ url: A, topics: ['*'] })
 	shop.respond(A, () => new Response(null, { status: 500 }))
 	for (let payload = 0; payload < 20; payload++) await webhooks.enqueue({ ...EVENT, payload })
-	await shop.start({ maxConcurrent: 1 })
+	await shop.start({ maxConcurrent: 1 }, { pollMs: 10_000 })
 	await system.clock.advance(10 * MINUTE)
 	expect(shop.payloadsAt(B)).toEqual([])
 	await webhooks.endpoints.update(endpoint.id, { url: B })
-	await system.clock.advance(5_000)
+	await system.clock.advance(20_000)
 	expect(shop.payloadsAt(B).length).toBeGreaterThan(0)
 })
 
@@ -223,7 +223,7 @@ describe('resend and replay', () => {
 		await using shop = await setupWebhooks({ keepEventsForMs: 5 * MINUTE })
 		const { webhooks, system } = shop
 		await webhooks.enqueue(EVENT)
-		await shop.start()
+		await shop.start({}, { pollMs: 30_000 })
 		await system.clock.advance(30 * MINUTE)
 		const { endpoint } = await webhooks.endpoints.create({ url: A, topics: ['*'] })
 		expect(await webhooks.endpoints.replay(endpoint.id, { since: new Date(0) })).toEqual({ written: 0 })
