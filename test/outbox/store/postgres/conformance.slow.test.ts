@@ -5,7 +5,7 @@ import { openOnPool } from './opened.ts'
 
 const postgres = postgresPool()
 
-const open = () => openOnPool(postgres.pool)
+const open = () => openOnPool(postgres.pool, 'reused')
 for (const { name, run } of [...outboxStoreConformance(open), ...endpointStoreConformance(open)])
 	test(name, async () => {
 		await expect(run()).resolves.toBeUndefined()

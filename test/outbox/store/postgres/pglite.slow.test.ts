@@ -47,6 +47,6 @@ test('does not hang without tables in a transaction, although PGlite has one con
 	await expect(db.transaction((tx) => store.insert(newRows(2), tx))).rejects.toThrow(OutboxSchemaError)
 })
 
-const open = () => openOnPGlite(db)
+const open = () => openOnPGlite(db, 'reused')
 for (const { name, run } of [...outboxStoreConformance(open), ...endpointStoreConformance(open)])
 	test(name, run)
