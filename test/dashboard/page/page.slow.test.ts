@@ -132,7 +132,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 			{
 				action: 'replay',
 				source: 'orders',
-				selection: { fingerprint: '6e625e2d8a50' },
+				selection: { fingerprint: '6e625e2d8a50', cause: 'rejected', destination: 'email' },
 				canary: true,
 				reason: 'the provider has recovered',
 			},
