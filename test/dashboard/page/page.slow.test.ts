@@ -155,6 +155,19 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		])
 	})
 
+	test('an action cannot be sent while the plan is that of other messages', async () => {
+		const page = await open('?view=dead')
+		await page.getByRole('button', { name: /^Replay since/ }).click()
+		const time = page.getByLabel('From')
+		await time.fill('2026-11-19T10:00:00')
+		await page.getByRole('button', { name: 'Replay 31 messages' }).waitFor()
+		// No response comes to this plan.
+		await page.route('**/api/plan', () => undefined)
+		await time.fill('2026-11-18T10:00:00')
+		await page.getByRole('dialog').getByText('Counting…').waitFor()
+		expect(await page.getByRole('dialog').locator('button[type=submit]').isDisabled()).toBe(true)
+	})
+
 	test('shows no action to a reader', async () => {
 		server.show((overview) => ({ ...overview, access: 'read' }))
 		const page = await open('?view=dead')
