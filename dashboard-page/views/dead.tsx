@@ -62,7 +62,7 @@ export function Dead(): JSX.Element {
 				<Table<DeadGroup>
 					caption={t.views.dead}
 					rows={body?.groups ?? []}
-					rowKey={({ fingerprint }) => fingerprint}
+					rowKey={({ fingerprint, cause, destination }) => `${fingerprint} ${cause} ${destination}`}
 					empty={isLoading ? t.loading : t.noDead}
 					columns={[
 						{ head: t.count, kind: 'number', cell: ({ count }) => <b>{t.words.count(count)}</b> },
@@ -109,8 +109,8 @@ function Examples({ outbox, group }: { outbox: string; group: DeadGroup }): JSX.
 	)
 }
 
-function requestsFor(source: string, { fingerprint, error, cause, actions }: DeadGroup): ActionRequest[] {
-	return actions.flatMap(({ action }) =>
-		action === 'cancel-job' ? [] : [{ action, source, subject: error ?? cause, selection: { fingerprint } }],
-	)
+function requestsFor(source: string, group: DeadGroup): ActionRequest[] {
+	const { fingerprint, destination, error, cause, actions } = group
+	const base = { source, subject: error ?? cause, selection: { fingerprint, destination, cause } }
+	return actions.flatMap(({ action }) => (action === 'cancel-job' ? [] : [{ ...base, action }]))
 }

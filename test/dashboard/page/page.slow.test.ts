@@ -132,7 +132,8 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 			{
 				action: 'replay',
 				source: 'orders',
-				selection: { fingerprint: '6e625e2d8a50' },
+				// Another destination or cause may have the same fingerprint.
+				selection: { fingerprint: '6e625e2d8a50', destination: 'email', cause: 'rejected' },
 				canary: true,
 				reason: 'the provider has recovered',
 			},
