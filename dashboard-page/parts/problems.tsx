@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import type { Overview, Problem } from '../../src/dashboard/contract.ts'
 import { problemSentence } from '../../src/dashboard/words/sentence.ts'
+import { ENDPOINT_PATTERN } from '../../src/webhooks/endpoint-names.ts'
 import { useNow, useShared } from '../context.ts'
 import type { ActionRequest } from '../state/action.ts'
 import type { Connection } from '../state/connection.ts'
@@ -103,7 +104,13 @@ function placeOf(problem: Problem): Place | undefined {
 		case 'no-relay':
 			return { view: 'messages', filter: { outbox: source, status: 'pending' } }
 		case 'dead-letters':
-			return { view: 'dead', filter: { outbox: source, destination: problem.destination } }
+			return {
+				view: 'dead',
+				filter: {
+					outbox: source,
+					destination: problem.destination === ENDPOINT_PATTERN ? undefined : problem.destination,
+				},
+			}
 		case 'endpoints-disabled':
 			return { view: 'webhooks', filter: { webhooks: source, isEnabled: 'false' } }
 		case 'endpoints-failing':
@@ -132,6 +139,8 @@ function requestFor(problem: Problem, { circuits }: Overview): ActionRequest | u
 		case 'destination-retry-after':
 			return { action: 'resume', source, subject: problem.destination, target: problem.destination }
 		case 'dead-letters':
+			// All endpoints together: an operator selects one, or a group.
+			if (problem.destination === ENDPOINT_PATTERN) return undefined
 			return {
 				action: 'replay',
 				source,
