@@ -2,7 +2,9 @@
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { API_SEGMENT, type Overview } from '../../dashboard/contract.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { CliError, errorCode, errorMessage, usageError } from '../errors.ts'
+import { checkOverview } from './check-overview.ts'
 
 /** Returns the overview. Rejects with a `CliError` that says what to do. */
 export type ReadOverview = (signal: AbortSignal) => Promise<Overview>
@@ -69,7 +71,6 @@ async function overviewOf(response: Response, name: string): Promise<Overview> {
 	const { status, ok } = response
 	const text = await response.text()
 	const body = parse(text)
-	if (ok && isOverview(body)) return body
 	const { message }: { message?: unknown } = Object(body)
 	const said = typeof message === 'string' ? `: ${message}` : '.'
 	if (status === 401 || status === 403 || (status >= 300 && status < 400))
@@ -77,9 +78,22 @@ async function overviewOf(response: Response, name: string): Promise<Overview> {
 			hint: "Pass what its `authorize` asks for: --header 'authorization: Bearer ...', or --header-file.",
 		})
 	if (status >= 500) throw new CliError('failure', `${name} failed (HTTP ${status})${said}`)
-	throw new CliError('notFound', `There is no dashboard at ${name} (HTTP ${status}).`, {
-		hint: 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.',
-	})
+	const hint = 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.'
+	if (!ok) throw new CliError('notFound', `There is no dashboard at ${name} (HTTP ${status}).`, { hint })
+	if (body === undefined) {
+		const type = response.headers.get('content-type')?.split(';')[0] ?? 'no content type'
+		throw new CliError(
+			'notFound',
+			`There is no dashboard at ${name}: expected JSON, got ${sanitizeLine(type)} (HTTP ${status}).`,
+			{ hint },
+		)
+	}
+	const mistake = checkOverview(body)
+	if (mistake !== undefined)
+		throw new CliError('notFound', `${name} did not return the overview of a dashboard: ${mistake}.`, {
+			hint: `${hint} If it is one, use the version of Yaoki that the server has.`,
+		})
+	return body as Overview
 }
 
 function parse(text: string): unknown {
@@ -88,15 +102,4 @@ function parse(text: string): unknown {
 	} catch {
 		return undefined
 	}
-}
-
-const LISTS = [
-	...(['problems', 'circuits', 'retries', 'limits'] as const),
-	...(['outboxes', 'idempotency', 'inboxes', 'webhooks', 'jobs'] as const),
-] satisfies readonly (keyof Overview)[]
-
-/** Another program may answer with JSON too. */
-function isOverview(body: unknown): body is Overview {
-	const fields: Partial<Record<keyof Overview, unknown>> = Object(body)
-	return typeof fields.process === 'object' && LISTS.every((name) => Array.isArray(fields[name]))
 }
