@@ -40,6 +40,8 @@ export const en: PageWords = {
 		hidden: 'The tab is hidden. The page continues when it is visible.',
 		denied: 'The server does not allow this. Sign in again, then reload the page.',
 	},
+	tokenRejected:
+		'The server does not accept the token of this page, so nothing was changed. Reload the page. If this happens again, sign in again, or allow cookies for this site.',
 	readOnly: 'Read only: you may look, but not act.',
 	databaseOnly:
 		'This shows what the database knows. Circuits, retries and failed calls are in the memory of your processes.',

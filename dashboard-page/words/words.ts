@@ -23,6 +23,7 @@ interface Labels {
 	readonly views: Readonly<Record<View, string>>
 	readonly connection: Readonly<Record<Connection, string>>
 	readonly connectionHelp: Readonly<Record<Connection, string>>
+	readonly tokenRejected: string
 	readonly readOnly: string
 	readonly databaseOnly: string
 	readonly loading: string
