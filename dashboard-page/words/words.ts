@@ -201,7 +201,7 @@ export interface PageWords extends Labels {
 	oldFigures(at: string, ago: string): string
 	failuresOf(failures: string, calls: string): string
 	ofLimit(used: string, limit: string): string
-	forgotten(count: string): string
+	leftOut(failures: string, rejections: string): string
 	scanned(scanned: string, found: number): string
 	found(found: number, isAll: boolean): string
 	selected(count: number): string

@@ -73,7 +73,7 @@ export async function startSampleServer(assets: Assets, port = 0): Promise<Sampl
 				const calls = sampleCalls(at).filter(({ source }) => (query.get('source') ?? source) === source)
 				return {
 					calls,
-					forgotten: 1_204,
+					leftOut: { failures: 12, rejections: 1_204 },
 					sources: ['client', 'payments'],
 					reasons: ['circuit-open', 'retries-exhausted'],
 					hasMore: false,
