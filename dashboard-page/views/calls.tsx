@@ -28,7 +28,7 @@ export function Calls(): JSX.Element {
 		`${version} ${frozen ?? overview.failedCalls}`,
 	)
 	const change = (changed: Readonly<Record<string, string>>): void => narrow({ ...filter, ...changed })
-	const forgotten = facts.current?.forgotten ?? 0
+	const { failures = 0, rejections = 0 } = facts.current?.leftOut ?? {}
 	const choices = (known: readonly string[], chosen: string | undefined): Record<string, string> =>
 		Object.fromEntries([
 			['', t.all],
@@ -98,7 +98,9 @@ export function Calls(): JSX.Element {
 					},
 				}}
 			/>
-			{forgotten > 0 && <p class="note">{t.forgotten(formatNumber(forgotten))}</p>}
+			{failures + rejections > 0 && (
+				<p class="note">{t.leftOut(formatNumber(failures), formatNumber(rejections))}</p>
+			)}
 		</View>
 	)
 }

@@ -40,6 +40,8 @@ export const en: PageWords = {
 		hidden: 'The tab is hidden. The page continues when it is visible.',
 		denied: 'The server does not allow this. Sign in again, then reload the page.',
 	},
+	tokenRejected:
+		'The server does not accept the token of this page, so nothing was changed. Reload the page. If this happens again, sign in again, or allow cookies for this site.',
 	readOnly: 'Read only: you may look, but not act.',
 	databaseOnly:
 		'This shows what the database knows. Circuits, retries and failed calls are in the memory of your processes.',
@@ -249,7 +251,7 @@ export const en: PageWords = {
 	oldFigures: (at, ago) => `These are the figures of ${at} (${ago}).`,
 	failuresOf: (failures, calls) => `${failures} of ${calls}`,
 	ofLimit: (used, limit) => `${used} of ${limit}`,
-	forgotten: (count) => `${count} older calls are no longer in memory.`,
+	leftOut: (failures, rejections) => `Older calls are not kept: ${failures} failed, ${rejections} rejected.`,
 	scanned: (scanned, found) => `Read ${scanned} messages, found ${found}.`,
 	found: (found, isAll) => (isAll ? `${found} found.` : `The first ${found}.`),
 	selected: (count) => `${count} selected`,

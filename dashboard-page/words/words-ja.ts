@@ -40,6 +40,8 @@ export const ja: PageWords = {
 		hidden: 'タブが非表示のため停止しています。表示すると再開します。',
 		denied: 'アクセスが許可されていません。サインインし直してから再読み込みしてください。',
 	},
+	tokenRejected:
+		'このページのトークンがサーバーに受け付けられなかったため、何も変更していません。ページを再読み込みしてください。繰り返し発生する場合は、サインインし直すか、このサイトの Cookie を許可してください。',
 	readOnly: '閲覧のみ: 操作はできません。',
 	databaseOnly:
 		'データベースからわかる情報だけを表示しています。サーキット、リトライ、失敗した呼び出しは、各プロセスのメモリー上にあります。',
@@ -249,7 +251,8 @@ export const ja: PageWords = {
 	oldFigures: (at, ago) => `表示しているのは ${at}（${ago}）の値です。`,
 	failuresOf: (failures, calls) => `${calls} 件中 ${failures} 件`,
 	ofLimit: (used, limit) => `${used} / ${limit}`,
-	forgotten: (count) => `これより古い ${count} 件は、メモリーに残っていません。`,
+	leftOut: (failures, rejections) =>
+		`これより古い呼び出しは保持していません（失敗 ${failures} 件、拒否 ${rejections} 件）。`,
 	scanned: (scanned, found) => `${scanned} 件を読み、${found} 件見つかりました。`,
 	found: (found, isAll) => (isAll ? `${found} 件` : `最初の ${found} 件`),
 	selected: (count) => `${count} 件を選択中`,

@@ -23,6 +23,7 @@ interface Labels {
 	readonly views: Readonly<Record<View, string>>
 	readonly connection: Readonly<Record<Connection, string>>
 	readonly connectionHelp: Readonly<Record<Connection, string>>
+	readonly tokenRejected: string
 	readonly readOnly: string
 	readonly databaseOnly: string
 	readonly loading: string
@@ -200,7 +201,7 @@ export interface PageWords extends Labels {
 	oldFigures(at: string, ago: string): string
 	failuresOf(failures: string, calls: string): string
 	ofLimit(used: string, limit: string): string
-	forgotten(count: string): string
+	leftOut(failures: string, rejections: string): string
 	scanned(scanned: string, found: number): string
 	found(found: number, isAll: boolean): string
 	selected(count: number): string

@@ -239,8 +239,8 @@ export interface FailedCall {
 
 export interface FailedCalls {
 	readonly calls: readonly FailedCall[]
-	/** Older calls that the buffer no longer has. */
-	readonly forgotten: number
+	/** How many older calls are no longer in memory. Rejections are kept apart, so that they displace no failure. */
+	readonly leftOut: { readonly failures: number; readonly rejections: number }
 	/** The values to filter by. */
 	readonly sources: readonly string[]
 	readonly reasons: readonly string[]

@@ -1,4 +1,7 @@
-/** The last failed calls: a ring, so that its memory depends neither on the load nor on keys and sources. */
+/**
+ * The last failed calls: two rings, so that their memory depends neither on the load nor on keys and sources. An open circuit rejects
+ * thousands of calls a second: in one ring, they would displace the failures that say why it opened.
+ */
 import { checkRange, invalidArgument } from '../../core/options/schema.ts'
 import type { FailedCall, FailedCalls } from '../contract.ts'
 import type { Query } from '../parts.ts'
@@ -13,9 +16,37 @@ interface Entry<Taken> {
 	shown: FailedCall | undefined
 }
 
-export class FailedCallBuffer<Taken> {
-	readonly #ring: Entry<Taken>[] = []
+/** The last elements, as many as its size. */
+class Ring<Element> {
+	readonly #elements: Element[] = []
 	readonly #size: number
+	#added = 0
+
+	constructor(size: number) {
+		this.#size = size
+	}
+
+	/** How many elements it no longer has. */
+	get leftOut(): number {
+		return this.#added - this.#elements.length
+	}
+
+	add(element: Element): void {
+		this.#elements[this.#added++ % this.#size] = element
+	}
+
+	*newest(): Generator<Element> {
+		for (let at = this.#added - 1; at >= this.leftOut; at--) {
+			const element = this.#elements[at % this.#size]
+			if (element) yield element
+		}
+	}
+}
+
+export class FailedCallBuffer<Taken> {
+	readonly #failures: Ring<Entry<Taken>>
+	/** Calls that policies rejected without running the operation. */
+	readonly #rejections: Ring<Entry<Taken>>
 	readonly #show: (taken: Taken) => Omit<FailedCall, 'number'>
 	/** The number of all calls so far, and of the last one. */
 	total = 0
@@ -23,22 +54,19 @@ export class FailedCallBuffer<Taken> {
 	/** `show` is called when a viewer reads a call: most calls of an outage are forgotten before. */
 	constructor(show: (taken: Taken) => Omit<FailedCall, 'number'>, size: number = DEFAULT_MAX_FAILED_CALLS) {
 		checkRange('maxFailedCalls', size, 1, 100_000, 'integer')
-		this.#size = size
+		this.#failures = new Ring(size)
+		this.#rejections = new Ring(size)
 		this.#show = show
 	}
 
-	add(taken: Taken): void {
-		this.#ring[this.total % this.#size] = { number: ++this.total, taken, shown: undefined }
+	add(taken: Taken, isRejection: boolean): void {
+		const ring = isRejection ? this.#rejections : this.#failures
+		ring.add({ number: ++this.total, taken, shown: undefined })
 	}
 
-	/** Yields the calls, newest first. */
-	*newest(): Generator<FailedCall> {
-		for (let at = this.total - 1; at >= this.total - this.#ring.length; at--) {
-			const entry = this.#ring[at % this.#size]
-			if (!entry) continue
-			entry.shown ??= { number: entry.number, ...this.#show(entry.taken) }
-			yield entry.shown
-		}
+	/** Yields the calls that no policy rejected, newest first. */
+	*failures(): Generator<FailedCall> {
+		for (const entry of this.#failures.newest()) yield this.#shown(entry)
 	}
 
 	/** Returns a page of the calls that the query selects. */
@@ -48,7 +76,8 @@ export class FailedCallBuffer<Taken> {
 		const sources = new Set<string>()
 		const reasons = new Set<string>()
 		let hasMore = false
-		for (const call of this.newest()) {
+		for (const entry of this.#newest()) {
+			const call = this.#shown(entry)
 			sources.add(call.source)
 			reasons.add(call.reason)
 			const isSelected =
@@ -62,11 +91,21 @@ export class FailedCallBuffer<Taken> {
 		}
 		return {
 			calls,
-			forgotten: this.total - this.#ring.length,
+			leftOut: { failures: this.#failures.leftOut, rejections: this.#rejections.leftOut },
 			sources: [...sources].sort(),
 			reasons: [...reasons].sort(),
 			hasMore,
 		}
+	}
+
+	/** Both rings in the order of time, which the numbers have. */
+	#newest(): Entry<Taken>[] {
+		return [...this.#failures.newest(), ...this.#rejections.newest()].sort((a, b) => b.number - a.number)
+	}
+
+	#shown(entry: Entry<Taken>): FailedCall {
+		entry.shown ??= { number: entry.number, ...this.#show(entry.taken) }
+		return entry.shown
 	}
 }
 

@@ -20,12 +20,12 @@ import { leavesOf } from './policies.ts'
 import { byProblemSeverity } from './problems.ts'
 import { type RedactField, ShownTexts } from './shown-texts.ts'
 import { Source } from './source.ts'
-import { outcomeOf, type TakenFailure, takeFailure } from './take-failure.ts'
+import { isOnlyRejected, outcomeOf, type TakenFailure, takeFailure } from './take-failure.ts'
 
 export interface LiveSettings {
 	/** Returns what is shown of a text, after secrets were hidden as in logs. */
 	readonly redact?: RedactField | undefined
-	/** How many failed calls are kept. Default 500. */
+	/** How many failed calls are kept, and as many rejected ones. Default 500. */
 	readonly maxFailedCalls?: number | undefined
 	/** Default: the system's. */
 	readonly runtime?: Runtime | undefined
@@ -134,7 +134,7 @@ class Live implements LivePart {
 		source.count(call, outcome, now)
 		if (!outcome) return
 		const taken = takeFailure(call, outcome, source.name, { now, wallNow: this.#runtime.wallNow() })
-		this.#failed.add(taken)
+		this.#failed.add(taken, isOnlyRejected(call, outcome))
 		if (call.options?.extension && this.#hintless.push({ call, taken }) === 1) void this.#takeHintsSoon()
 	}
 
@@ -154,8 +154,7 @@ class Live implements LivePart {
 	/** The last error of each source and of each key of it. */
 	#lastErrors(): ReadonlyMap<string, string> {
 		const errors = new Map<string, string>()
-		for (const { source, key, outcome, error } of this.#failed.newest()) {
-			if (outcome === 'rejected') continue
+		for (const { source, key, error } of this.#failed.failures()) {
 			for (const name of [errorKey(source, null), errorKey(source, key)])
 				if (!errors.has(name)) errors.set(name, error)
 		}

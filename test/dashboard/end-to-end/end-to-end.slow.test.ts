@@ -189,4 +189,16 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		await act(page, destination, en.buttons.pause, 'after the restart')
 		await shows(page, /^outbox: destination receipts paused by mika/)
 	})
+
+	test('a page whose cookie has expired renews its token, and acts once', async () => {
+		const page = await open()
+		const destination = row(page, en.destinations, 'receipts')
+		await destination.getByRole('button', { name: en.buttons.pause }).waitFor()
+		await page.context().clearCookies()
+		await act(page, destination, en.buttons.pause, 'after a week')
+		await shows(page, /^outbox: destination receipts paused by mika/)
+		await view(page, en.views.audit)
+		await row(page, en.audit, 'after a week').waitFor()
+		expect(await row(page, en.audit, 'after a week').count()).toBe(1)
+	})
 })

@@ -28,17 +28,24 @@ const call = (...[source, key, reason]: Facts): Omit<FailedCall, 'number'> => ({
 
 const NAMES = ['a', 'b', 'c']
 
-test('pages of the ring are those of a list that keeps the last calls, whatever the filter', () => {
+test('pages are those of two lists that keep the last failures and the last rejections, whatever the filter', () => {
 	const name = fc.constantFrom(...NAMES)
-	const calls = fc.array(fc.tuple(name, fc.option(name), name), { maxLength: 300 })
+	const calls = fc.array(fc.tuple(name, fc.option(name), name, fc.boolean()), { maxLength: 300 })
 	const filter = fc.record({ source: name, key: name, reason: name }, { requiredKeys: [] })
 	fc.assert(
 		fc.property(calls, fc.integer({ min: 1, max: 150 }), filter, (added, size, query) => {
 			const buffer = new FailedCallBuffer((facts: Facts) => call(...facts), size)
-			for (const facts of added) buffer.add(facts)
-			const kept = added
-				.map(([source, key, reason], index) => ({ number: index + 1, source, key, reason }))
-				.slice(-size)
+			for (const [source, key, reason, isRejection] of added) buffer.add([source, key, reason], isRejection)
+			const numbered = added.map(([source, key, reason, isRejection], index) => ({
+				number: index + 1,
+				source,
+				key,
+				reason,
+				isRejection,
+			}))
+			const failures = numbered.filter((one) => !one.isRejection)
+			const rejections = numbered.filter((one) => one.isRejection)
+			const kept = [...failures.slice(-size), ...rejections.slice(-size)].sort((a, b) => a.number - b.number)
 			const expected = kept
 				.filter(
 					(one) =>
@@ -52,7 +59,10 @@ test('pages of the ring are those of a list that keeps the last calls, whatever 
 			let before: string | undefined
 			for (;;) {
 				const page = buffer.page({ ...query, before })
-				expect(page.forgotten).toBe(added.length - kept.length)
+				expect(page.leftOut).toEqual({
+					failures: Math.max(0, failures.length - size),
+					rejections: Math.max(0, rejections.length - size),
+				})
 				expect(page.sources).toEqual([...new Set(kept.map(({ source }) => source))].sort())
 				expect(page.calls.length).toBeLessThanOrEqual(50)
 				found.push(...page.calls.map(({ number }) => number))
@@ -232,6 +242,31 @@ describe('hostile errors', () => {
 	})
 })
 
+test('thousands of rejections by an open circuit do not displace the failures that opened it', async () => {
+	const runtime = virtualRuntime()
+	const breaker = () => circuitBreaker({ failureThreshold: 2, resetTimeoutMs: 600_000 })
+	const plain = pipeline({ runtime }, retry({ maxRetries: 0 }), breaker())
+	const degraded = pipeline({ runtime }, fallback('cached'), retry({ maxRetries: 0 }), breaker())
+	const live = createLive({ plain, degraded }, { runtime, maxFailedCalls: 10 })
+	for (let call = 0; call < 1_000; call++)
+		for (const policy of [plain, degraded])
+			await errorOf(runtime, policy.execute(fail('connect ECONNREFUSED')))
+	const { calls, leftOut } = live.calls({})
+	expect(calls.slice(10).map(({ source, number, error }) => [source, number, error])).toEqual([
+		['degraded', 4, 'connect ECONNREFUSED'],
+		['plain', 3, 'connect ECONNREFUSED'],
+		['degraded', 2, 'connect ECONNREFUSED'],
+		['plain', 1, 'connect ECONNREFUSED'],
+	])
+	expect(calls.map(({ number }) => number).slice(0, 10)).toEqual([
+		2_000, 1_999, 1_998, 1_997, 1_996, 1_995, 1_994, 1_993, 1_992, 1_991,
+	])
+	expect(calls).toHaveLength(14)
+	expect(leftOut).toEqual({ failures: 0, rejections: 1_986 })
+	expect(live.calls({ reason: 'circuit-open' }).calls).toHaveLength(5)
+	expect(live.overview().problems[0]).toMatchObject({ lastError: 'connect ECONNREFUSED' })
+})
+
 test('memory does not grow with keys and calls', async () => {
 	const clock = virtualRuntime()
 	const policy = pipeline(
@@ -247,6 +282,6 @@ test('memory does not grow with keys and calls', async () => {
 	const { circuits, failedCalls } = live.overview()
 	expect(failedCalls).toBe(3_000)
 	expect(circuits).toHaveLength(1_000)
-	expect(live.calls({})).toMatchObject({ forgotten: 2_980 })
+	expect(live.calls({})).toMatchObject({ leftOut: { failures: 2_980, rejections: 0 } })
 	expect(live.calls({}).calls).toHaveLength(20)
 })

@@ -1,6 +1,7 @@
 /** The built page in Chromium, with sample data and the content security policy of the dashboard. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { en as pageEn } from '../../../dashboard-page/words/words-en.ts'
 import { type Assets, buildDashboardPage } from '../../../scripts/dashboard-page.ts'
 import { en } from '../../../src/dashboard/words/en.ts'
 import { ja } from '../../../src/dashboard/words/ja.ts'
@@ -182,6 +183,65 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await time.fill('2026-11-18T10:00:00')
 		await page.getByRole('dialog').getByText('Counting…').waitFor()
 		expect(await page.getByRole('dialog').locator('button[type=submit]').isDisabled()).toBe(true)
+	})
+
+	describe('a write whose token the server no longer accepts', () => {
+		const openReset = async (): Promise<Page> => {
+			const page = await open('?')
+			await page
+				.getByRole('button', { name: /^Reset/ })
+				.first()
+				.click()
+			return page
+		}
+		const confirm = (page: Page): Promise<void> =>
+			page.getByRole('dialog').locator('button[type=submit]:enabled').click()
+
+		test('is sent once more, with the token of the page as the server has it now', async () => {
+			const page = await openReset()
+			server.setToken('renewed')
+			await confirm(page)
+			await page.waitForSelector('dialog', { state: 'detached' })
+			expect(server.tokens).toEqual(['sample-token', 'renewed'])
+			expect(server.actions).toHaveLength(1)
+		})
+
+		test('is not sent a third time, and the page says what to do', async () => {
+			const page = await openReset()
+			server.setToken('another', 'of no use')
+			await confirm(page)
+			await shows(page, pageEn.tokenRejected)
+			expect(server.tokens).toEqual(['sample-token', 'of no use'])
+			expect(server.actions).toEqual([])
+		})
+
+		test('is not repeated if the page to load is one to sign in', async () => {
+			const page = await openReset()
+			server.setToken('another')
+			await page.route(
+				({ pathname }) => server.url.endsWith(pathname),
+				(route) => route.fulfill({ contentType: 'text/html', body: '<form>Sign in</form>' }),
+			)
+			await confirm(page)
+			await shows(page, pageEn.tokenRejected)
+			expect(server.tokens).toEqual(['sample-token'])
+		})
+	})
+
+	test('a write that failed for another reason is not repeated', async () => {
+		const page = await open('?')
+		let sent = 0
+		await page.route('**/api/action', (route) => {
+			sent++
+			return route.fulfill({ status: 403, json: { code: 'read-only', message: 'This access is read-only.' } })
+		})
+		await page
+			.getByRole('button', { name: /^Reset/ })
+			.first()
+			.click()
+		await page.getByRole('dialog').locator('button[type=submit]:enabled').click()
+		await shows(page, 'This access is read-only.')
+		expect(sent).toBe(1)
 	})
 
 	test('shows no action to a reader', async () => {
