@@ -98,9 +98,10 @@ function selectionOf({ selection = {} }: ActionRequest, from: number | undefined
 
 /** Returns the selection of a search, or undefined if it has conditions that an action cannot have. */
 export function selectionOfFilter(filter: Readonly<Record<string, string>>): Selection | undefined {
-	const { id, destination, key, cause, topic, from, until, text, path } = filter
+	const { id, status, destination, key, cause, topic, from, until, text, path } = filter
 	if (text !== undefined || path !== undefined) return undefined
-	const selection = {
+	if (status !== undefined && status !== 'dead' && status !== 'pending') return undefined
+	const conditions = {
 		...(id === undefined ? {} : { ids: [id] }),
 		...(destination === undefined ? {} : { destination }),
 		...(key === undefined ? {} : { key }),
@@ -109,5 +110,15 @@ export function selectionOfFilter(filter: Readonly<Record<string, string>>): Sel
 		...(from === undefined ? {} : { from: Number(from) }),
 		...(until === undefined ? {} : { until: Number(until) }),
 	}
-	return Object.keys(selection).length === 0 ? { all: true } : selection
+	return {
+		...(status === undefined ? {} : { status }),
+		...(Object.keys(conditions).length === 0 ? { all: true } : conditions),
+	}
+}
+
+/** Returns the bulk actions on messages of a status, or of several if it is undefined. */
+export function actionsOfStatus(status: string | undefined): readonly ActionRequest['action'][] {
+	if (status === undefined) return ['retry', 'replay', 'expire', 'discard']
+	if (status === 'dead') return ['replay', 'discard']
+	return status === 'pending' ? ['retry', 'expire'] : []
 }

@@ -8,7 +8,7 @@ import { ActionButton } from '../parts/action-button.tsx'
 import { Badge, Failed, Link, Outside, Time, type Tone, View } from '../parts/bits.tsx'
 import { More } from '../parts/more.tsx'
 import { Table } from '../parts/table.tsx'
-import { type ActionRequest, selectionOfFilter } from '../state/action.ts'
+import { actionsOfStatus, selectionOfFilter } from '../state/action.ts'
 import { type Filter, toQuery } from '../state/url.ts'
 import { useOutbox } from './choose-source.tsx'
 import { SearchForm } from './search-form.tsx'
@@ -150,14 +150,7 @@ function Bulk(props: {
 	// Without a status it would not be clear what an action is about.
 	if (!mayAct || !hasAny || selection === undefined || (ids.length === 0 && status === undefined)) return null
 	const subject = ids.length > 0 ? t.selected(ids.length) : t.all
-	const names: ActionRequest['action'][] =
-		status === 'dead'
-			? ['replay', 'discard']
-			: status === 'pending'
-				? ['retry', 'expire', 'discard']
-				: status === undefined
-					? ['retry', 'replay', 'expire', 'discard']
-					: []
+	const names = actionsOfStatus(status)
 	return names.length === 0 ? null : (
 		<div class="bulk">
 			<span>{subject}:</span>

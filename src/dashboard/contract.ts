@@ -370,6 +370,8 @@ export interface EndpointsPage {
 /** Which messages a bulk action is about, as in the search. */
 export interface Selection {
 	readonly ids?: readonly string[]
+	/** The status that the list shows: `dead` for replay and discard, `pending` for retry and expire. They reject another one. */
+	readonly status?: 'dead' | 'pending'
 	readonly fingerprint?: string
 	readonly destination?: string
 	readonly cause?: string
@@ -378,7 +380,7 @@ export interface Selection {
 	/** Milliseconds since 1970: died at this time or later. */
 	readonly from?: number
 	readonly until?: number
-	/** Without another condition this is required. */
+	/** Required without a condition other than the status. */
 	readonly all?: boolean
 }
 

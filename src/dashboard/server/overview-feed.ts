@@ -73,6 +73,11 @@ export class OverviewFeed {
 		const greeting = encoder.encode(`retry: ${retryMs}\n\n`)
 		const leave = (viewer: Viewer) => this.#remove(viewer)
 		const viewer = new Viewer(access, runtime.now(), greeting, () => this.#state, leave)
+		// The client may have left while `authorize` was asked: then nothing would remove the viewer.
+		if (signal.aborted) {
+			viewer.end()
+			return viewer.stream
+		}
 		this.#viewers.add(viewer)
 		signal.addEventListener('abort', () => this.#viewers.has(viewer) && this.#end(viewer), { once: true })
 		if (!this.#cancelTick) {

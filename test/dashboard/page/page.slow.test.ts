@@ -5,6 +5,7 @@ import { type Assets, buildDashboardPage } from '../../../scripts/dashboard-page
 import { en } from '../../../src/dashboard/words/en.ts'
 import { ja } from '../../../src/dashboard/words/ja.ts'
 import { problemSentence } from '../../../src/dashboard/words/sentence.ts'
+import { ENDPOINT_PATTERN } from '../../../src/webhooks/endpoint-names.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { contrast } from '../../sim/charts/contrast.ts'
 import { type ColorPair, TEXT_COLORS, UNNAMED } from './in-page.ts'
@@ -75,6 +76,21 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		expect(logged).toEqual([])
 	})
 
+	// The pattern is no destination: a replay of it would find nothing.
+	test('dead letters of the endpoints of webhooks lead to all groups', async () => {
+		const problem = { ...PROBLEMS['dead-letters'], destination: ENDPOINT_PATTERN }
+		server.show((overview) => ({ ...overview, problems: [problem] }))
+		const page = await open('?')
+		await shows(page, problemSentence(en, problem))
+		const row = page.locator('.summary li')
+		expect(await row.getByRole('button').count()).toBe(0)
+		const href = (await row.getByRole('link').getAttribute('href')) ?? ''
+		expect(Object.fromEntries(new URL(href, page.url()).searchParams)).toEqual({
+			view: 'dead',
+			outbox: problem.source,
+		})
+	})
+
 	test('says that nothing is wrong', async () => {
 		server.show((overview) => ({ ...overview, problems: [] }))
 		await shows(await open('?'), en.nothingWrong)
@@ -132,7 +148,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 			{
 				action: 'replay',
 				source: 'orders',
-				selection: { fingerprint: '6e625e2d8a50' },
+				selection: { fingerprint: '6e625e2d8a50', cause: 'rejected', destination: 'email' },
 				canary: true,
 				reason: 'the provider has recovered',
 			},

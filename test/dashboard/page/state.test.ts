@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
 	type ActionRequest,
+	actionsOfStatus,
 	type Entered,
 	selectionOfFilter,
 	toAction,
@@ -103,6 +104,13 @@ describe('actions', () => {
 		expect(action).not.toHaveProperty('selection.all')
 	})
 
+	test('the messages of a search have the actions of their status', () => {
+		expect(actionsOfStatus('dead')).toEqual(['replay', 'discard'])
+		// A discard is about dead letters, and would delete others than those that are listed.
+		expect(actionsOfStatus('pending')).toEqual(['retry', 'expire'])
+		for (const status of ['in-flight', 'sent', 'unknown']) expect(actionsOfStatus(status)).toEqual([])
+	})
+
 	test.each([
 		['pause', { destination: 'email', forMs: 600_000 }],
 		['resume', { destination: 'email' }],
@@ -127,7 +135,13 @@ describe('actions', () => {
 	})
 
 	test('a search becomes a selection, unless an action cannot have its conditions', () => {
-		expect(selectionOfFilter({ outbox: 'orders', status: 'dead' })).toEqual({ all: true })
+		expect(selectionOfFilter({ outbox: 'orders', status: 'dead' })).toEqual({ status: 'dead', all: true })
+		expect(selectionOfFilter({ status: 'pending', destination: 'email' })).toEqual({
+			status: 'pending',
+			destination: 'email',
+		})
+		for (const status of ['in-flight', 'sent', 'discarded'])
+			expect(selectionOfFilter({ status, destination: 'email' })).toBeUndefined()
 		expect(selectionOfFilter({ id: 'a', destination: 'email', from: '7' })).toEqual({
 			ids: ['a'],
 			destination: 'email',

@@ -155,6 +155,16 @@ test('stops to read when the last viewer has left', async () => {
 	await one.reader.cancel().catch(() => undefined)
 })
 
+test('a viewer that has left while authorize was asked takes no stream', async () => {
+	const { clock, parts, page } = setup()
+	const leaving = new AbortController()
+	const response = page(new Request(`${URL}_yaoki/api/stream`, { signal: leaving.signal }))
+	leaving.abort()
+	await response
+	await clock.advance(5_000)
+	expect(parts.overviews).toBe(0)
+})
+
 test('concurrent requests share one read, and a later one reads again', async () => {
 	const { clock, page, parts } = setup()
 	const get = async () => (await page(new Request(`${URL}_yaoki/api/overview`))).json()
