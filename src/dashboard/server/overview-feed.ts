@@ -8,7 +8,7 @@ import { type Latest, Viewer } from './viewer.ts'
 
 /** A viewer gets no more than one event in this time, and requests in this time share one overview. */
 const INTERVAL_MS = 1_000
-/** Proxies close connections on which nothing is sent. */
+/** Proxies close connections on which nothing is sent, and the page polls when it receives nothing for longer. */
 const HEARTBEAT_MS = 15_000
 /** After this time a client connects again, and `authorize` is asked again. It also frees connections that are not read. */
 const MAX_STREAM_MS = 300_000
@@ -17,7 +17,8 @@ const MAX_STREAMS = 1_000
 const RETRY_MS = 2_000
 
 const encoder = new TextEncoder()
-const HEARTBEAT = encoder.encode(':\n\n')
+/** A browser does not report comments, and ignores events without data. */
+const HEARTBEAT = encoder.encode('event: alive\ndata: 1\n\n')
 
 interface State extends Latest {
 	readonly readAt: number
