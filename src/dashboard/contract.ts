@@ -193,7 +193,11 @@ export interface WebhooksView {
 }
 
 /** The answer to `GET api/overview`, and each event of `GET api/stream`. */
+/** Changes with the contract: `yaoki top` may have another version than the server. */
+export const OVERVIEW_FORMAT = 1
+
 export interface Overview {
+	readonly format: typeof OVERVIEW_FORMAT
 	readonly at: number
 	readonly access: Access
 	/** In-memory figures are those of this process only. */

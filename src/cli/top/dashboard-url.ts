@@ -1,10 +1,9 @@
 /** Reads the overview of a dashboard that a server has mounted. URL and headers may be secrets, so no message repeats them. */
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { API_SEGMENT, type Overview } from '../../dashboard/contract.ts'
+import { API_SEGMENT, OVERVIEW_FORMAT, type Overview } from '../../dashboard/contract.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { CliError, errorCode, errorMessage, usageError } from '../errors.ts'
-import { checkOverview } from './check-overview.ts'
 
 /** Returns the overview. Rejects with a `CliError` that says what to do. */
 export type ReadOverview = (signal: AbortSignal) => Promise<Overview>
@@ -78,20 +77,17 @@ async function overviewOf(response: Response, name: string): Promise<Overview> {
 			hint: "Pass what its `authorize` asks for: --header 'authorization: Bearer ...', or --header-file.",
 		})
 	if (status >= 500) throw new CliError('failure', `${name} failed (HTTP ${status})${said}`)
-	const hint = 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.'
-	if (!ok) throw new CliError('notFound', `There is no dashboard at ${name} (HTTP ${status}).`, { hint })
-	if (body === undefined) {
+	const { format }: Partial<Overview> = Object(body)
+	if (!ok || format === undefined) {
 		const type = response.headers.get('content-type')?.split(';')[0] ?? 'no content type'
-		throw new CliError(
-			'notFound',
-			`There is no dashboard at ${name}: expected JSON, got ${sanitizeLine(type)} (HTTP ${status}).`,
-			{ hint },
-		)
+		const got = ok ? `HTTP ${status} with ${sanitizeLine(type)}, not an overview` : `HTTP ${status}`
+		throw new CliError('notFound', `There is no dashboard at ${name} (${got}).`, {
+			hint: 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.',
+		})
 	}
-	const mistake = checkOverview(body)
-	if (mistake !== undefined)
-		throw new CliError('notFound', `${name} did not return the overview of a dashboard: ${mistake}.`, {
-			hint: `${hint} If it is one, use the version of Yaoki that the server has.`,
+	if (format !== OVERVIEW_FORMAT)
+		throw new CliError('notFound', `${name} and this command have different versions of Yaoki.`, {
+			hint: 'Use the version of the server, such as npx yaoki in its project.',
 		})
 	return body as Overview
 }

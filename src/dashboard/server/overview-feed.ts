@@ -1,7 +1,7 @@
 /** The overview for all viewers: read at most once a second, written as text once for each change, however many look at it. */
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Access, Overview, Problem } from '../contract.ts'
+import { type Access, OVERVIEW_FORMAT, type Overview, type Problem } from '../contract.ts'
 import type { LivePart, QueuePart } from '../parts.ts'
 import { hostAndPid } from './process.ts'
 import { type Latest, Viewer } from './viewer.ts'
@@ -152,6 +152,7 @@ export class OverviewFeed {
 		const { problems: queueProblems, ...queue } = await this.#queue.overview()
 		const { problems: liveProblems, ...live } = this.#live.overview()
 		const overview: Omit<Overview, 'at' | 'access'> = {
+			format: OVERVIEW_FORMAT,
 			process: { ...hostAndPid(), startedAt: this.#startedAt },
 			isDatabaseOnly,
 			problems: [...liveProblems, ...queueProblems].sort(byWeight),

@@ -86,20 +86,30 @@ describe('yaoki top URL', () => {
 		void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>hunter2</h1>')
 
 	test.each([
-		['a page', html, 'expected JSON, got text/html (HTTP 200)'],
-		['a text that is no JSON', answer(200, undefined), 'expected JSON'],
-		['null', answer(200, null), 'the response must be an object, got null'],
-		['a list', answer(200, [OVERVIEW]), 'the response must be an object, got a list'],
-		['another API', answer(200, { at: 'hunter2' }), 'at must be a number, got a text'],
-		['a field too few', answer(200, { ...OVERVIEW, jobs: undefined }), 'jobs must be a list, got nothing'],
+		['a page', html, 'HTTP 200 with text/html, not an overview'],
+		['a text that is no JSON', answer(200, undefined), 'not an overview'],
+		['null', answer(200, null), 'not an overview'],
+		['a list', answer(200, [OVERVIEW]), 'not an overview'],
+		['another API', answer(200, { at: 'hunter2' }), 'not an overview'],
 	])('%s of a wrong server is named, without its contents', async (_, respond, expected) => {
 		const origin = await serve(respond)
 		const { code, stdout, stderr } = await run(['top', origin, '--json'])
 		expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-		expect(stderr).toContain(`${origin}`)
+		expect(stderr).toContain(`There is no dashboard at ${origin} (`)
 		expect(stderr).toContain(expected)
 		expect(stderr).toContain('Give the URL of its page in a browser')
 		expect(stderr).not.toContain('hunter2')
+	})
+
+	test('a server with another version of the overview is named', async () => {
+		const { code, stderr } = await run([
+			'top',
+			await serve(answer(200, { ...OVERVIEW, format: 0 })),
+			'--once',
+		])
+		expect(code).toBe(3)
+		expect(stderr).toContain('have different versions of Yaoki')
+		expect(stderr).toContain('Use the version of the server')
 	})
 
 	test('does not follow a redirect, which would send the token to another page', async () => {
