@@ -40,6 +40,11 @@ export const en: PageWords = {
 		hidden: 'The tab is hidden. The page continues when it is visible.',
 		denied: 'The server does not allow this. Sign in again, then reload the page.',
 	},
+	crashed: 'This cannot be shown',
+	crashedHelp:
+		'This is a defect of the dashboard; your services are not affected. Try again, open another view, or reload the page.',
+	tryAgain: 'Try again',
+	reload: 'Reload the page',
 	tokenRejected:
 		'The server does not accept the token of this page, so nothing was changed. Reload the page. If this happens again, sign in again, or allow cookies for this site.',
 	readOnly: 'Read only: you may look, but not act.',

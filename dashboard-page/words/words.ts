@@ -23,6 +23,11 @@ interface Labels {
 	readonly views: Readonly<Record<View, string>>
 	readonly connection: Readonly<Record<Connection, string>>
 	readonly connectionHelp: Readonly<Record<Connection, string>>
+	/** The heading of an error that a view has thrown while it was rendered. */
+	readonly crashed: string
+	readonly crashedHelp: string
+	readonly tryAgain: string
+	readonly reload: string
 	readonly tokenRejected: string
 	readonly readOnly: string
 	readonly databaseOnly: string

@@ -2,6 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { en as pageEn } from '../../../dashboard-page/words/words-en.ts'
+import { ja as pageJa } from '../../../dashboard-page/words/words-ja.ts'
 import { type Assets, buildDashboardPage } from '../../../scripts/dashboard-page.ts'
 import { en } from '../../../src/dashboard/words/en.ts'
 import { ja } from '../../../src/dashboard/words/ja.ts'
@@ -300,6 +301,45 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
 		await page.reload()
 		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
+	})
+
+	describe('an exception while the page is rendered', () => {
+		/** Times throw this. */
+		const MESSAGE = '<img src=x onerror=alert(1)>'
+		const THROWING = `Date.prototype.toISOString = () => { throw new Error('${MESSAGE}') }`
+
+		test('in one view shows the error as text, and the other views work', async () => {
+			const page = await open('?view=audit')
+			const nav = page.getByRole('navigation')
+			await nav.getByRole('link', { name: pageEn.views.dead }).click()
+			await page.waitForSelector('tbody tr')
+			await page.evaluate(`window.before = Date.prototype.toISOString; ${THROWING}`)
+			await nav.getByRole('link', { name: pageEn.views.calls }).click()
+			await shows(page, MESSAGE)
+			await shows(page, pageEn.crashed)
+			expect(await page.locator('main img').count()).toBe(0)
+
+			await nav.getByRole('link', { name: pageEn.views.overview }).click()
+			await page.waitForSelector('.summary li')
+			await nav.getByRole('link', { name: pageEn.views.calls }).click()
+			await shows(page, pageEn.crashed)
+			await page.evaluate('Date.prototype.toISOString = window.before; undefined')
+			await page.getByRole('button', { name: pageEn.tryAgain }).click()
+			await page.waitForSelector('tbody time')
+			expect(await page.getByText(pageEn.crashed).count()).toBe(0)
+		})
+
+		test('in its frame shows the error and a button that loads the page again', async () => {
+			server.show((overview) => ({ ...overview, outboxes: null as never }))
+			const context = await browser.newContext({ locale: 'ja-JP' })
+			context.setDefaultTimeout(PATIENCE_MS)
+			const page = await context.newPage()
+			await page.goto(server.url)
+			await shows(page, pageJa.crashed)
+			server.show((overview) => overview)
+			await page.getByRole('button', { name: pageJa.reload }).click()
+			await page.waitForSelector('.summary li')
+		})
 	})
 
 	describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
