@@ -36,10 +36,10 @@ const STATES = {
 	retried: [
 		'outbox',
 		`due_at, first_due_after_ms, ${FAILED}`,
-		`now + 1 + seq % 3600000, 0, ${FAILED_VALUES}`,
+		`now + 60000 + seq * 7919 % 3600000, 0, ${FAILED_VALUES}`,
 	],
 	due: ['outbox', 'due_at', 'created_at'],
-	scheduled: ['outbox', 'due_at', 'now + 60000 + seq % 7200000'],
+	scheduled: ['outbox', 'due_at', 'now + 60000 + seq * 7919 % 7200000'],
 } as const
 
 type Shares = Partial<Readonly<Record<keyof typeof STATES, number>>>
