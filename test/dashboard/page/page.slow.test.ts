@@ -253,6 +253,19 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		expect(await page.locator('input[type=checkbox]').count()).toBe(0)
 	})
 
+	// Discarded messages are in no list: the server rejects this status.
+	test('offers the statuses that a search can have', async () => {
+		const page = await open('?view=messages')
+		const offered = page.getByLabel('Status').locator('option')
+		expect(await offered.evaluateAll((options) => options.map((one) => Reflect.get(one, 'value')))).toEqual([
+			'',
+			'pending',
+			'in-flight',
+			'dead',
+			'sent',
+		])
+	})
+
 	test('the URL holds the search, and the back button returns to it', async () => {
 		const page = await open('?view=messages&outbox=orders&status=dead')
 		await page.locator('tbody a').first().click()
