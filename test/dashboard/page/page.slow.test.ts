@@ -110,14 +110,56 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.waitForSelector('.content:not(.old)')
 	})
 
-	test('asks for the overview while the stream does not work', async () => {
+	/** Opens the page with a clock of the test. */
+	async function openWithClock(prepare: (page: Page) => Promise<void> = async () => {}): Promise<Page> {
 		const context = await browser.newContext()
 		context.setDefaultTimeout(PATIENCE_MS)
 		const page = await context.newPage()
-		await page.route('**/api/stream', (route) => route.abort())
+		await page.clock.install()
+		await prepare(page)
 		await page.goto(server.url)
+		return page
+	}
+
+	test('asks for the overview while the stream does not work, and does not call its figures old', async () => {
+		let streams = 0
+		const page = await openWithClock((one) =>
+			one.route('**/api/stream', (route) => {
+				streams++
+				return route.fulfill({ status: 503 })
+			}),
+		)
 		await page.waitForSelector('.connection.polling')
 		await page.waitForSelector('main .card')
+		await page.evaluate(`
+			seen = []
+			new MutationObserver(() => seen.push(document.querySelector('.connection').className))
+				.observe(document.querySelector('header'), { subtree: true, attributes: true, attributeFilter: ['class'] })
+			undefined
+		`)
+		const before = streams
+		await expect
+			.poll(
+				async () => {
+					await page.clock.fastForward(6_000)
+					return streams
+				},
+				{ timeout: PATIENCE_MS },
+			)
+			.toBeGreaterThan(before + 2)
+		expect(await page.evaluate('seen')).toEqual([])
+	})
+
+	test('says that figures are old when the server stops to answer, without an error', async () => {
+		const page = await openWithClock((one) => one.route('**/api/stream', () => undefined))
+		await page.waitForSelector('.connection.polling')
+		await page.route('**/api/overview', () => undefined)
+		const asked = page.waitForRequest('**/api/overview')
+		await page.clock.fastForward(4_000)
+		await asked
+		await page.clock.fastForward(11_000)
+		await page.waitForSelector('.connection.reconnecting')
+		await page.waitForSelector('.content.old')
 	})
 
 	test('closes the stream in a hidden tab, and opens it again', async () => {
