@@ -11,7 +11,7 @@ import { ENDPOINT_PATTERN } from '../../../src/webhooks/endpoint-names.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { contrast } from '../../sim/charts/contrast.ts'
 import { type ColorPair, TEXT_COLORS, UNNAMED } from './in-page.ts'
-import { PROBLEMS } from './sample.ts'
+import { PROBLEMS, sampleCalls } from './sample.ts'
 import { type SampleServer, startSampleServer } from './sample-server.ts'
 
 const VIEWS = [
@@ -160,6 +160,29 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.clock.fastForward(11_000)
 		await page.waitForSelector('.connection.reconnecting')
 		await page.waitForSelector('.content.old')
+	})
+
+	test('failed calls stay while older ones are shown, until they are read again', async () => {
+		let reads = 0
+		let failed = 1
+		const [call] = sampleCalls(0)
+		const calls = Array.from({ length: 50 }, (_, index) => ({ ...call, number: 1_000 - index }))
+		server.show((overview) => ({ ...overview, failedCalls: failed }))
+		const page = await open('?view=calls')
+		await page.route('**/api/calls*', (route) => {
+			reads++
+			const leftOut = { failures: 0, rejections: 0 }
+			return route.fulfill({ json: { calls, leftOut, sources: [], reasons: [], hasMore: true } })
+		})
+		const isRead = (count: number) => expect.poll(() => reads, { timeout: PATIENCE_MS }).toBe(count)
+		await page.getByRole('button', { name: 'Refresh' }).click()
+		await isRead(1)
+		await page.getByRole('button', { name: 'Show more' }).click()
+		await isRead(2)
+		await page.getByRole('button', { name: 'Refresh' }).click()
+		await isRead(3)
+		failed = 2
+		await isRead(4)
 	})
 
 	test('closes the stream in a hidden tab, and opens it again', async () => {
