@@ -111,7 +111,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 	})
 
 	/** Opens the page with a clock of the test. */
-	async function openWithClock(prepare: (page: Page) => Promise<void> = async () => {}): Promise<Page> {
+	async function openWithClock(prepare: (page: Page) => Promise<unknown>): Promise<Page> {
 		const context = await browser.newContext()
 		context.setDefaultTimeout(PATIENCE_MS)
 		const page = await context.newPage()
