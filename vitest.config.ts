@@ -6,6 +6,8 @@ import { defineConfig } from 'vitest/config'
 const SLOW = 'test/**/*.slow.test.ts'
 /** `npm run blocks` runs them with the packed package. Without it, they run with the source. */
 const TUTORIALS = 'test/examples/*.tutorial.test.ts'
+/** The dashboard in Chromium. `npm run runtimes` runs them with the packed package. Without it, they run with the last build. */
+const BROWSER = 'test/**/*.browser.test.ts'
 /** These measure memory, so they have no neighbors. */
 const MEMORY = ['test/**/memory.slow.test.ts', 'test/soak/**/*.slow.test.ts']
 const HTTP = 'test/http/**/*.test.ts'
@@ -39,6 +41,7 @@ export default defineConfig({
 					exclude: [
 						SLOW,
 						TUTORIALS,
+						BROWSER,
 						HTTP,
 						'test/runtimes/**',
 						'test/recipes/**',
@@ -74,6 +77,10 @@ export default defineConfig({
 			{
 				extends: true,
 				test: { name: 'tutorials', include: [TUTORIALS], testTimeout: 300_000, hookTimeout: 300_000 },
+			},
+			{
+				extends: true,
+				test: { name: 'browser', include: [BROWSER], testTimeout: 600_000, hookTimeout: 300_000 },
 			},
 			{
 				extends: true,

@@ -6,6 +6,7 @@ import { copyFileSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { pack } from './pack.ts'
 import { inChromium } from './runtimes/chromium.ts'
+import { dashboardInChromium } from './runtimes/dashboard.ts'
 import { inJest, installJest } from './runtimes/jest.ts'
 import { installRuntimes, processes } from './runtimes/processes.ts'
 import type { Runtime, Site } from './runtimes/runtime.ts'
@@ -59,7 +60,14 @@ try {
 	let total: readonly [number, number] = [0, 0]
 	console.log(row('runtime', 'version', 'passed', 'failed', 'skipped', 'ms'))
 	const wanted = process.argv[2] ?? ''
-	for (const runtime of [...processes, ...inJest, ...inWorkerd, inChromium, withTypeScript]) {
+	for (const runtime of [
+		...processes,
+		...inJest,
+		...inWorkerd,
+		inChromium,
+		dashboardInChromium,
+		withTypeScript,
+	]) {
 		if (!runtime.name.includes(wanted)) continue
 		const [passed, failed] = await tryOn(runtime, { ...packed, urls: servers.urls })
 		total = [total[0] + passed, total[1] + failed]

@@ -13,8 +13,10 @@ export interface Live {
 }
 
 const POLL_MS = 3_000
+/** A proxy may hold back the first event, and the page has nothing to show. */
+const FIRST_MS = 3_000
 /** The stream is silent for longer than any interval of the server. */
-const SILENT_MS = 12_000
+const SILENT_MS = 25_000
 const REOPEN_MS = 5_000
 
 export function connect(
@@ -33,20 +35,25 @@ export function connect(
 	const startPolling = (): void => {
 		poll ??= setInterval(() => void refresh(), POLL_MS)
 	}
-	const watch = (): void => {
+	const watch = (ms: number): void => {
 		clearTimeout(silence)
-		silence = setTimeout(startPolling, SILENT_MS)
+		silence = setTimeout(startPolling, ms)
 	}
 
 	const open = (): void => {
 		close()
 		onConnection('connecting')
-		watch()
+		watch(FIRST_MS)
 		stream = new EventSource(apiPath('stream'))
-		stream.onmessage = (event) => {
+		const receive = (): void => {
 			stopPolling()
-			watch()
+			watch(SILENT_MS)
 			onConnection('live')
+		}
+		// While nothing changes.
+		stream.addEventListener('alive', receive)
+		stream.onmessage = (event) => {
+			receive()
 			onOverview(JSON.parse(event.data))
 		}
 		stream.onerror = () => {

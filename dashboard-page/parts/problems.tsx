@@ -1,12 +1,11 @@
 /** What is wrong, since when, what it does to callers, and what to press. */
 import type { JSX } from 'preact'
-import type { Overview, Problem } from '../../src/dashboard/contract.ts'
+import type { Problem } from '../../src/dashboard/contract.ts'
 import { problemSentence } from '../../src/dashboard/words/sentence.ts'
 import { useNow, useShared } from '../context.ts'
-import type { ActionRequest } from '../state/action.ts'
 import type { Connection } from '../state/connection.ts'
+import { placeOf, requestFor } from '../state/next-step.ts'
 import { formatAbsolute } from '../state/time.ts'
-import type { View } from '../state/url.ts'
 import { ActionButton } from './action-button.tsx'
 import { Badge, Link, Outside } from './bits.tsx'
 
@@ -74,73 +73,6 @@ function Next({ problem }: { problem: Problem }): JSX.Element {
 			{action && <ActionButton request={action} />}
 		</>
 	)
-}
-
-interface Place {
-	readonly view: View
-	readonly filter: Readonly<Record<string, string | undefined>>
-}
-
-function placeOf(problem: Problem): Place | undefined {
-	const { source } = problem
-	switch (problem.kind) {
-		case 'circuit-open':
-		case 'circuit-isolated':
-		case 'circuit-half-open':
-			return { view: 'calls', filter: { source, key: problem.key ?? undefined } }
-		case 'calls-failing':
-			return { view: 'calls', filter: { source } }
-		case 'calls-rejected':
-			return { view: 'calls', filter: { source, reason: problem.reason } }
-		case 'destination-open':
-		case 'destination-paused':
-		case 'destination-retry-after':
-		case 'messages-late':
-			return {
-				view: 'messages',
-				filter: { outbox: source, destination: problem.destination, status: 'pending' },
-			}
-		case 'no-relay':
-			return { view: 'messages', filter: { outbox: source, status: 'pending' } }
-		case 'dead-letters':
-			return { view: 'dead', filter: { outbox: source, destination: problem.destination } }
-		case 'endpoints-disabled':
-			return { view: 'webhooks', filter: { webhooks: source, isEnabled: 'false' } }
-		case 'endpoints-failing':
-			return { view: 'webhooks', filter: { webhooks: source, isFailing: 'true' } }
-		default:
-			return undefined
-	}
-}
-
-function requestFor(problem: Problem, { circuits }: Overview): ActionRequest | undefined {
-	const { source } = problem
-	switch (problem.kind) {
-		case 'circuit-open':
-		case 'circuit-isolated': {
-			const found = circuits.find(
-				(row) => row.source === source && row.name === problem.circuit && row.key === problem.key,
-			)
-			if (!found) return undefined
-			const base = { source, subject: source, target: found.id }
-			if (problem.kind === 'circuit-open') return { ...base, action: 'reset' }
-			return found.isIsolatedHere ? { ...base, action: 'release' } : undefined
-		}
-		case 'destination-open':
-			return { action: 'close-circuit', source, subject: problem.destination, target: problem.destination }
-		case 'destination-paused':
-		case 'destination-retry-after':
-			return { action: 'resume', source, subject: problem.destination, target: problem.destination }
-		case 'dead-letters':
-			return {
-				action: 'replay',
-				source,
-				subject: problem.destination,
-				selection: { destination: problem.destination },
-			}
-		default:
-			return undefined
-	}
 }
 
 /** Says that the figures are old, and why. */

@@ -1,5 +1,5 @@
 /** What a dialog asks for, and the action that it sends. */
-import type { Action, ActionName, Selection } from '../../src/dashboard/contract.ts'
+import type { Action, ActionName, MessageRow, Selection } from '../../src/dashboard/contract.ts'
 
 /** What a button wants to do. The dialog adds what the user enters. */
 export interface ActionRequest {
@@ -98,9 +98,10 @@ function selectionOf({ selection = {} }: ActionRequest, from: number | undefined
 
 /** Returns the selection of a search, or undefined if it has conditions that an action cannot have. */
 export function selectionOfFilter(filter: Readonly<Record<string, string>>): Selection | undefined {
-	const { id, destination, key, cause, topic, from, until, text, path } = filter
+	const { id, status, destination, key, cause, topic, from, until, text, path } = filter
 	if (text !== undefined || path !== undefined) return undefined
-	const selection = {
+	if (status !== undefined && status !== 'dead' && status !== 'pending') return undefined
+	const conditions = {
 		...(id === undefined ? {} : { ids: [id] }),
 		...(destination === undefined ? {} : { destination }),
 		...(key === undefined ? {} : { key }),
@@ -109,5 +110,28 @@ export function selectionOfFilter(filter: Readonly<Record<string, string>>): Sel
 		...(from === undefined ? {} : { from: Number(from) }),
 		...(until === undefined ? {} : { until: Number(until) }),
 	}
-	return Object.keys(selection).length === 0 ? { all: true } : selection
+	return {
+		...(status === undefined ? {} : { status }),
+		...(Object.keys(conditions).length === 0 ? { all: true } : conditions),
+	}
+}
+
+/** Returns the bulk actions on messages of a status. */
+export function actionsOfStatus(status: string | undefined): readonly ActionRequest['action'][] {
+	if (status === 'dead') return ['replay', 'discard']
+	return status === 'pending' ? ['retry', 'expire'] : []
+}
+
+/** Returns the actions on chosen messages. Each is about those that it can change: one that it cannot would reject all. */
+export function requestsForChosen(
+	source: string,
+	rows: readonly Pick<MessageRow, 'id' | 'status'>[],
+	describe: (count: number) => string,
+): ActionRequest[] {
+	return ['pending', 'dead'].flatMap((status) => {
+		const ids = rows.filter((row) => row.status === status).map(({ id }) => id)
+		if (ids.length === 0) return []
+		const about = { source, subject: describe(ids.length), selection: { ids } }
+		return actionsOfStatus(status).map((action) => ({ ...about, action }))
+	})
 }

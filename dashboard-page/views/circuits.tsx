@@ -22,7 +22,7 @@ export function Circuits(): JSX.Element {
 			<Table<CircuitRow>
 				caption={t.circuits}
 				rows={overview.circuits}
-				rowKey={(row) => row.id}
+				rowKey={({ source, id }) => `${id} ${source}`}
 				columns={[
 					{ head: t.circuit, kind: 'main', cell: (row) => <Name row={row} /> },
 					{

@@ -7,7 +7,7 @@ import { Badge, Failed, Link, Outside, Time, View } from '../parts/bits.tsx'
 import { FilterField } from '../parts/fields.tsx'
 import { Jobs } from '../parts/jobs.tsx'
 import { Table } from '../parts/table.tsx'
-import type { ActionRequest } from '../state/action.ts'
+import { requestsForGroup, selectionOfGroup } from '../state/dead-group.ts'
 import { toQuery } from '../state/url.ts'
 import { ChooseSource, useOutbox } from './choose-source.tsx'
 
@@ -62,7 +62,7 @@ export function Dead(): JSX.Element {
 				<Table<DeadGroup>
 					caption={t.views.dead}
 					rows={body?.groups ?? []}
-					rowKey={({ fingerprint }) => fingerprint}
+					rowKey={(group) => JSON.stringify(selectionOfGroup(group))}
 					empty={isLoading ? t.loading : t.noDead}
 					columns={[
 						{ head: t.count, kind: 'number', cell: ({ count }) => <b>{t.words.count(count)}</b> },
@@ -83,7 +83,7 @@ export function Dead(): JSX.Element {
 							head: t.actionsColumn,
 							kind: 'actions',
 							cell: (group) =>
-								requestsFor(outbox, group).map((request) => (
+								requestsForGroup(outbox, group).map((request) => (
 									<ActionButton key={request.action} request={request} />
 								)),
 						},
@@ -106,11 +106,5 @@ function Examples({ outbox, group }: { outbox: string; group: DeadGroup }): JSX.
 				{t.all}
 			</Link>
 		</>
-	)
-}
-
-function requestsFor(source: string, { fingerprint, error, cause, actions }: DeadGroup): ActionRequest[] {
-	return actions.flatMap(({ action }) =>
-		action === 'cancel-job' ? [] : [{ action, source, subject: error ?? cause, selection: { fingerprint } }],
 	)
 }

@@ -19,6 +19,8 @@ export function SearchForm(): JSX.Element {
 		return ms === undefined ? '' : toLocalInput(ms)
 	}
 	const destinations = overview.outboxes.find(({ source }) => source === outbox)?.destinations ?? []
+	// No list has discarded messages. They are found by their id.
+	const { discarded: _, ...statuses } = t.words.statuses
 	const isScanOpen = ['topic', 'text', 'path'].some((name) => filter[name] !== undefined)
 	return (
 		<search>
@@ -48,7 +50,7 @@ export function SearchForm(): JSX.Element {
 					<Choice
 						label={t.status}
 						value={typed['status'] ?? ''}
-						options={{ '': t.all, ...t.words.statuses }}
+						options={{ '': t.all, ...statuses }}
 						onChange={set('status')}
 					/>
 					<Field label={t.cause} value={typed['cause'] ?? ''} onInput={set('cause')} />

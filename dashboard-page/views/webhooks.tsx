@@ -48,7 +48,7 @@ export function Webhooks(): JSX.Element {
 				<Choice
 					label={t.failing}
 					value={filter['isFailing'] ?? ''}
-					options={answers}
+					options={{ '': t.all, true: t.yes }}
 					onChange={(isFailing) => change({ isFailing })}
 				/>
 			</form>

@@ -13,7 +13,7 @@ export const inJest: readonly Runtime[] = [jestOn('Jest, Node 22', NODE_22), jes
 
 export const installJest = (): void => installIn(HOME)
 
-/** The part of Jest's report that is used. */
+/** The part of the report that is used. */
 interface Report {
 	readonly numPassedTests: number
 	readonly testResults: readonly {
@@ -37,7 +37,7 @@ function jestOn(name: string, node: string): Runtime {
 			const ended = await start(node, [join(JEST, 'bin', 'jest.js'), '--json'], project, { env })
 			return {
 				version: String(readJson(join(JEST, 'package.json'))['version']),
-				...outcomeOf(ended.stdout, ended.report, skippedFile),
+				...withSkipped(outcomeOf('Jest', ended.stdout, ended.report), skippedFile),
 			}
 		},
 	}
@@ -56,16 +56,23 @@ async function createProject({ home }: Site): Promise<string> {
 	return project
 }
 
-function outcomeOf(stdout: string, report: string, skippedFile: string): Outcome {
-	if (!stdout.startsWith('{')) return { passed: 0, failed: [{ name: 'Jest', error: report }], skipped: [] }
-	const { numPassedTests, testResults }: Report = JSON.parse(stdout)
+/** Reads the report of Jest, or the one of Vitest, which has the same form. Without a report, the run has failed. */
+export function outcomeOf(runner: string, report: string, output: string): Outcome {
+	if (!report.startsWith('{')) return { passed: 0, failed: [{ name: runner, error: output }], skipped: [] }
+	const { numPassedTests, testResults }: Report = JSON.parse(report)
 	const failed = testResults.flatMap(({ assertionResults, message }) =>
 		assertionResults.length === 0
-			? [{ name: 'Jest', error: message }]
+			? [{ name: runner, error: message }]
 			: assertionResults
 					.filter(({ status }) => status === 'failed')
 					.map(({ title, failureMessages }) => ({ name: title, error: failureMessages.join('\n') })),
 	)
-	const skipped = failed.length > 0 ? [] : (JSON.parse(readFileSync(skippedFile, 'utf8')) as string[])
-	return { passed: numPassedTests - skipped.length, failed, skipped }
+	return { passed: numPassedTests, failed, skipped: [] }
+}
+
+/** The suite reports what it has skipped as passed, and its names in a file. */
+function withSkipped(outcome: Outcome, file: string): Outcome {
+	if (outcome.failed.length > 0) return outcome
+	const skipped = JSON.parse(readFileSync(file, 'utf8')) as string[]
+	return { ...outcome, passed: outcome.passed - skipped.length, skipped }
 }

@@ -193,7 +193,11 @@ export interface WebhooksView {
 }
 
 /** The answer to `GET api/overview`, and each event of `GET api/stream`. */
+/** Changes with the contract: `yaoki top` may have another version than the server. */
+export const OVERVIEW_FORMAT = 1
+
 export interface Overview {
+	readonly format: typeof OVERVIEW_FORMAT
 	readonly at: number
 	readonly access: Access
 	/** In-memory figures are those of this process only. */
@@ -370,6 +374,8 @@ export interface EndpointsPage {
 /** Which messages a bulk action is about, as in the search. */
 export interface Selection {
 	readonly ids?: readonly string[]
+	/** The status that the list shows: `dead` for replay and discard, `pending` for retry and expire. They reject another one. */
+	readonly status?: 'dead' | 'pending'
 	readonly fingerprint?: string
 	readonly destination?: string
 	readonly cause?: string
@@ -378,7 +384,7 @@ export interface Selection {
 	/** Milliseconds since 1970: died at this time or later. */
 	readonly from?: number
 	readonly until?: number
-	/** Without another condition this is required. */
+	/** Required without a condition other than the status. */
 	readonly all?: boolean
 }
 

@@ -38,6 +38,6 @@ export interface DashboardAction {
 	readonly at: number
 	readonly by: string
 	readonly action: Action
-	/** Undefined if it was done; else the message of the error. */
+	/** Undefined if it was done, or if it has begun as a job, such as a replay; else the message of the error. */
 	readonly error?: string
 }

@@ -105,7 +105,8 @@ test('the ledger in the guide is one that the demo prints', () => {
 		).map(Number)
 	const [committed = 0] = figures('committed')
 	const orders = Array.from({ length: committed }, (_, index) => String(index))
-	const [, serverErrors = 0, , tooManyRequests = 0, hung = 0, outage = 0] = figures('injected faults')
+	const [, serverErrors = 0, , tooManyRequests = 0, , rejected = 0, hung = 0, outage = 0] =
+		figures('injected faults')
 	const [byKill = 0] = figures('relay-1')
 	const [answered = 0] = figures('to \\d+ of them')
 	const ledger = createLedger({
@@ -115,11 +116,12 @@ test('the ledger in the guide is one that the demo prints', () => {
 		left: 0,
 		dead: 0,
 		received: new Map(orders.map((id) => [id, 1])),
+		discarded: [],
 		rolledBack: figures('rolled back')[0] ?? 0,
 		duplicates: figures('duplicates rejected')[0] ?? 0,
 		duplicatesByKill: new Map([['relay-1', { answered, unanswered: byKill - answered }]]),
 		kills: [{ relay: 'relay-1', unanswered: byKill - answered }],
-		faults: { serverErrors, tooManyRequests, hung, outage },
+		faults: { serverErrors, tooManyRequests, rejected, hung, outage },
 	})
 	expect(renderLedger(ledger, { style: PLAIN, columns: 80 })).toContain(shown.trimEnd())
 })

@@ -1,20 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire, stripTypeScriptTypes } from 'node:module'
+import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ROOT } from '../../scripts/tools.ts'
-import { guard } from '../guard/guard.ts'
 import { hang, reset } from '../http/faults/steps.ts'
+import { buildNext, LIMIT, startNext } from './support/next.ts'
 import { CODE, recipes } from './support/recipes.ts'
 import { BUSY, json, startServer } from './support/services.ts'
-
-const NEXT = createRequire(import.meta.url).resolve('next/dist/bin/next')
-
-/** Next compiles for minutes on a slow machine. */
-const LIMIT = { timeout: 600_000 }
 
 /** Writes the files of the recipe as an application of its own. Returns its folder. */
 function createApplication(name: string): string {
@@ -30,56 +22,14 @@ function createApplication(name: string): string {
 	return folder
 }
 
-function next(folder: string, apiUrl: string, ...args: readonly string[]): ChildProcess {
-	const { NODE_ENV: _, ...env } = process.env
-	const child = spawn(process.execPath, [NEXT, ...args], {
-		cwd: folder,
-		env: { ...env, API_URL: apiUrl, NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1' },
-		stdio: ['ignore', 'pipe', 'inherit'],
-		// A group of its own, to end its workers too.
-		detached: true,
-	})
-	guard(child, { isGroup: true })
-	onTestFinished(() => {
-		if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
-	})
-	return child
-}
-
-/** Waits for the end of a command. */
-async function ended(child: ChildProcess): Promise<void> {
-	let log = ''
-	child.stdout?.on('data', (data) => {
-		log += data
-	})
-	const [code] = await once(child, 'close')
-	if (code !== 0) throw new Error(`next ended with ${code}:\n${log}`)
-}
-
-/** Starts a server of Next, and returns its URL. */
-async function started(folder: string, apiUrl: string, command: 'start' | 'dev'): Promise<string> {
-	const { stdout } = next(folder, apiUrl, command, '--port', '0', '--hostname', '127.0.0.1')
-	if (stdout === null) throw new Error('it has no output')
-	const log: string[] = []
-	let url: string | undefined
-	for await (const line of createInterface({ input: stdout })) {
-		log.push(line)
-		url ??= /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0]
-		if (url === undefined || !line.includes('Ready')) continue
-		stdout.resume()
-		return url
-	}
-	throw new Error(`next ${command} ended:\n${log.join('\n')}`)
-}
-
 test(
 	'a route of a production build responds after failures, and the client leaves no request behind',
 	LIMIT,
 	async () => {
 		const api = await startServer([BUSY, reset('request-head'), json({ name: 'Ada' })])
 		const folder = createApplication('next-production')
-		await ended(next(folder, api.origin, 'build'))
-		const url = `${await started(folder, api.origin, 'start')}/users/7`
+		await buildNext(folder, { API_URL: api.origin })
+		const url = `${await startNext(folder, 'start', { API_URL: api.origin })}/users/7`
 
 		const response = await fetch(url)
 		expect([response.status, await response.json()]).toEqual([200, { name: 'Ada' }])
@@ -114,7 +64,7 @@ test('a reload in development keeps the client', LIMIT, async () => {
 	const [lib, route] = [join(folder, 'lib/api.js'), join(folder, 'app/users/[id]/route.js')]
 	const count = 'globalThis.evaluations = (globalThis.evaluations ?? 0) + 1\n'
 	writeFileSync(lib, count + readFileSync(lib, 'utf8'))
-	const url = `${await started(folder, api.origin, 'dev')}/users/7`
+	const url = `${await startNext(folder, 'dev', { API_URL: api.origin })}/users/7`
 	expect((await fetch(url)).status).toBe(200)
 	expect(api.requests).toHaveLength(2)
 

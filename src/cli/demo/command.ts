@@ -5,7 +5,11 @@ import { number } from '../option-tables.ts'
 
 export const demo: Command = defineCommand({
 	examples: [
-		['yaoki demo', 'about 30 seconds, with SQLite in a temporary folder; prints the URL of its dashboard'],
+		['yaoki demo', 'about 30 seconds, with SQLite in a temporary folder'],
+		[
+			'yaoki demo --seconds 600',
+			'prints two URLs: of its dashboard, and to start (curl -X PUT URL) and end (-X DELETE) an outage',
+		],
 		['DATABASE_URL=postgres://localhost/shop yaoki demo --seconds 10', 'with PostgreSQL'],
 	],
 	options: {

@@ -7,6 +7,7 @@ import { openStore } from '../outbox/open-outbox.ts'
 import { every } from '../relay/summary.ts'
 import { RELAY_HEADER } from './receiver.ts'
 import type { FromRelay, RelayCounts, RelayInput } from './relay-process.ts'
+import { HISTORY_MS } from './shop.ts'
 
 const REPORT_INTERVAL_MS = 200
 
@@ -17,7 +18,7 @@ export async function runDemoRelay(
 	stopped: Promise<void>,
 ): Promise<void> {
 	const { store, close } = await openStore(database)
-	const outbox = new Outbox({ store })
+	const outbox = new Outbox({ store, historyForMs: HISTORY_MS })
 	const counts: RelayCounts = { sent: 0, failed: 0, circuit: 'closed' }
 	const { leaseMs, breakerMs, timeoutMs } = schedule
 	try {
@@ -26,6 +27,7 @@ export async function runDemoRelay(
 			leaseMs,
 			maxConcurrent: 16,
 			pollMs: 200,
+			attemptLog: true,
 			rampUpMs: breakerMs,
 			destinations: { orders: httpDestination({ url: to, headers: { [RELAY_HEADER]: name }, timeoutMs }) },
 			// About as many as are in flight, so that a kill leaves few messages locked by its lease.

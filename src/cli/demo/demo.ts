@@ -4,10 +4,10 @@ import { sleep } from '../../core/runtime/sleep.ts'
 import { formatCount } from '../../text/format.ts'
 import { createLedger, type Kill, type Ledger } from './ledger.ts'
 import type { LiveStatus } from './live-status.ts'
-import { type Receiver, STOCK_PATH } from './receiver.ts'
+import { OUTAGE_PATH, type Receiver, STOCK_PATH } from './receiver.ts'
 import { RelayProcess } from './relay-process.ts'
 import type { DemoSchedule } from './schedule.ts'
-import type { Shop } from './shop.ts'
+import type { Shop, ShopOrder } from './shop.ts'
 import type { StockCalls } from './stock-calls.ts'
 
 export interface DemoParts {
@@ -56,6 +56,8 @@ export class Demo {
 	async #run(signal: AbortSignal): Promise<Ledger> {
 		const { shop, receiver, status, stock, runtime } = this.#parts
 		this.#url = await receiver.start()
+		const { href } = new URL(OUTAGE_PATH, this.#url)
+		status.print(`Start an outage of the receiver: curl -X PUT ${href}; end it: curl -X DELETE ${href}`)
 		const pair = [this.#startRelay(), this.#startRelay()]
 		await Promise.all(pair.map(({ ready }) => ready))
 		status.print(pair.map(({ name, pid }) => `${name} is process ${pid}`).join(', '))
@@ -70,7 +72,6 @@ export class Demo {
 			end.abort()
 		}
 		await Promise.all([producing, asking])
-		receiver.isDown = false
 		receiver.injectsFaults = false
 		this.#phase = 'no more orders; delivering the remaining messages'
 		const remaining = await this.#drain()
@@ -80,6 +81,7 @@ export class Demo {
 			database: shop.name,
 			committed: await shop.orderIds(),
 			rolledBack: this.#rolledBack,
+			discarded: await this.#discarded(),
 			received: receiver.orders,
 			faults: receiver.faults,
 			kills: this.#kills,
@@ -113,7 +115,7 @@ export class Demo {
 			if (!signal.aborted) await act()
 		}
 		const setDown = (isDown: boolean, message: string) => () => {
-			receiver.isDown = isDown
+			receiver.outages[isDown ? 'add' : 'delete']('scheduled')
 			status.print(message)
 		}
 		this.#phase = 'producing orders'
@@ -164,14 +166,26 @@ export class Demo {
 		return relay
 	}
 
+	/** Also undoes what a user may have done on the dashboard: paused messages would never be delivered. */
 	async #drain(): Promise<{ readonly left: number; readonly dead: number }> {
-		const { shop, schedule, runtime } = this.#parts
+		const { shop, status, schedule, runtime } = this.#parts
+		await shop.outbox.resume('orders', { reason: 'the demo ends' })
 		const until = runtime.now() + schedule.drainTimeoutMs
 		for (;;) {
 			const { due, scheduled, inFlight, dead } = (await shop.outbox.stats()).totals
 			const left = due.count + scheduled.count + inFlight.count
-			if (left === 0 || runtime.now() > until) return { left, dead: dead.count }
+			if (left + dead.count === 0 || runtime.now() > until) return { left, dead: dead.count }
+			if (dead.count > 0) {
+				const { replayed } = await shop.outbox.dead.replay({}, { all: true, reason: 'the demo ends' })
+				status.print(`${formatCount(replayed, 'dead letter')} replayed: the receiver accepts every order now`)
+			}
 			await sleep(runtime, DRAIN_POLL_MS, undefined)
 		}
+	}
+
+	/** Returns the orders that a user has discarded on the dashboard. */
+	async #discarded(): Promise<readonly string[]> {
+		const records = await this.#parts.shop.outbox.audit({ action: 'discard' }, { limit: 1000 })
+		return records.map(({ payload }) => (payload as ShopOrder).orderId)
 	}
 }

@@ -23,6 +23,8 @@ export interface LedgerInput {
 	}[]
 	readonly committed: readonly string[]
 	readonly rolledBack: number
+	/** The orders whose dead letters a user has discarded. */
+	readonly discarded: readonly string[]
 	/** The number of times that the receiver accepted each order. */
 	readonly received: ReadonlyMap<string, number>
 	readonly faults: Readonly<Faults>
@@ -37,23 +39,27 @@ export interface LedgerInput {
 
 export type Ledger = ReturnType<typeof createLedger>
 
-/** Returns the ledger. It balances if every committed order was received exactly once, and no other order. */
+/** Returns the ledger. It balances if every committed order was received exactly once or discarded by a user, and no other order was received. */
 export function createLedger(input: LedgerInput) {
 	const { committed: ids, received, duplicates, duplicatesByKill, kills, ...base } = input
+	const dropped = new Set(base.discarded)
 	const committed = new Set(ids)
 	const countOf = (order: string) => received.get(order) ?? 0
-	const lost = ids.filter((order) => countOf(order) === 0)
+	const missing = ids.filter((order) => countOf(order) === 0)
+	const discarded = missing.filter((order) => dropped.has(order))
+	const lost = missing.filter((order) => !dropped.has(order))
 	const repeated = ids.filter((order) => countOf(order) > 1)
 	const phantom = [...received.keys()].filter((order) => !committed.has(order))
 	const problems = lost.length + repeated.length + phantom.length + base.left + base.dead
 	return {
 		...base,
 		committed: committed.size,
+		discarded,
 		lost,
 		repeated,
 		phantom,
 		duplicatesRejected: duplicates,
-		receivedOnce: committed.size - lost.length - repeated.length,
+		receivedOnce: committed.size - missing.length - repeated.length,
 		kills: kills.map((kill) => {
 			const { answered, unanswered } = duplicatesByKill.get(kill.relay) ?? { answered: 0, unanswered: 0 }
 			return { ...kill, duplicatesRejected: answered + unanswered, duplicatesAnswered: answered }
@@ -66,7 +72,7 @@ export function createLedger(input: LedgerInput) {
 type Format = Pick<CommandIo, 'style' | 'columns'>
 
 export function renderLedger(ledger: Ledger, { style, columns }: Format): string {
-	const { faults, lost, repeated, phantom, left, dead, kills, duplicatesRejected } = ledger
+	const { faults, discarded, lost, repeated, phantom, left, dead, kills, duplicatesRejected } = ledger
 	const problems = {
 		lost: lost.length,
 		'received twice': repeated.length,
@@ -79,6 +85,9 @@ export function renderLedger(ledger: Ledger, { style, columns }: Format): string
 		['committed', `${formatCount(ledger.committed, 'order')}, each with its message in one transaction`],
 		['received exactly once', formatNumber(ledger.receivedOnce)],
 		['rolled back', `${formatCount(ledger.rolledBack, 'order')}, none of which may arrive`],
+		...(discarded.length > 0
+			? [['discarded on the dashboard', formatNumber(discarded.length)] as const]
+			: []),
 		['duplicates rejected', formatNumber(duplicatesRejected)],
 		...kills.map((kill) => [`  ${kill.relay}, killed`, describeKill(kill)] as const),
 	]
@@ -91,7 +100,9 @@ export function renderLedger(ledger: Ledger, { style, columns }: Format): string
 	for (const [problem, count] of Object.entries(problems))
 		if (count > 0) rows.push([problem, formatNumber(count)])
 	const conclusion = ledger.balances
-		? style.green('The ledger balances: committed = received exactly once.')
+		? style.green(
+				`The ledger balances: committed = received exactly once${discarded.length > 0 ? ' + discarded' : ''}.`,
+			)
 		: style.red('The ledger does not balance.')
 	return [style.bold(`Ledger, ${ledger.database}`), ...formatPairs(rows, columns), conclusion].join('\n')
 }

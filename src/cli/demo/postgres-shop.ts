@@ -4,12 +4,13 @@ import { Outbox } from '../../outbox/outbox.ts'
 import { postgresOutboxStore } from '../../outbox/store/postgres/postgres-store.ts'
 import type { PostgresTarget } from '../database/database-target.ts'
 import { openPostgresPool } from '../database/open-database.ts'
-import { orderMessage, type Shop } from './shop.ts'
+import { HISTORY_MS, orderMessage, type Shop } from './shop.ts'
 
 export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 	const schema = `yaoki_demo_${randomBytes(6).toString('hex')}`
 	const pool = await openPostgresPool(target)
-	const outbox = new Outbox({ store: postgresOutboxStore({ client: pool, schema }) })
+	const store = postgresOutboxStore({ client: pool, schema })
+	const outbox = new Outbox({ store, historyForMs: HISTORY_MS })
 	const remove = async () => {
 		await outbox.close()
 		try {

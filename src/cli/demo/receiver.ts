@@ -17,6 +17,7 @@ export interface Faults {
 	serverErrors: number
 	tooManyRequests: number
 	hung: number
+	rejected: number
 	outage: number
 }
 
@@ -31,8 +32,13 @@ interface Delivery {
 	isAnswered: boolean
 }
 
+const ORDERS_PATH = '/orders'
+
 /** Asks for the stock instead of sending an order. */
 export const STOCK_PATH = '/stock'
+
+/** PUT starts an outage, DELETE ends it. Another site cannot send them without a preflight request, which fails. */
+export const OUTAGE_PATH = '/outage'
 
 const SERVER_ERROR_SHARE = 0.04
 const HANG_SHARE = 0.01
@@ -40,15 +46,21 @@ const HANG_SHARE = 0.01
 const RESPONSE_DELAY_MS = { min: 10, spread: 30 }
 
 export class Receiver {
-	readonly faults: Faults = { serverErrors: 0, tooManyRequests: 0, hung: 0, outage: 0 }
+	readonly faults: Faults = {
+		serverErrors: 0,
+		tooManyRequests: 0,
+		hung: 0,
+		rejected: 0,
+		outage: 0,
+	}
 	/** The number of times that each order was accepted, by order id. */
 	readonly orders: Map<string, number> = new Map()
 	duplicates = 0
 	/** Duplicates caused by a kill, by the killed relay. */
 	readonly duplicatesByKill: Map<string, KillDuplicates> = new Map()
-	/** While true, every connection is closed without a response. */
-	isDown = false
-	/** While false, the receiver does not fail at random. */
+	/** While there is one, every connection is closed without a response. */
+	readonly outages: Set<'scheduled' | 'requested'> = new Set()
+	/** While false, the receiver fails only orders that it is about to reject. */
 	injectsFaults = true
 	readonly #runtime: Runtime
 	readonly #server: Server
@@ -56,17 +68,23 @@ export class Receiver {
 	readonly #deliveries: Map<string, Delivery> = new Map()
 	readonly #unanswered: Map<string, number> = new Map()
 	readonly #nextFaults: (keyof Faults)[] = []
+	/** Idempotency-Keys of the orders whose next delivery is rejected. */
+	readonly #toReject: Set<string> = new Set()
 
 	constructor(runtime: Runtime) {
 		this.#runtime = runtime
 		this.#server = createServer((request, response) => void this.#onRequest(request, response))
 	}
 
+	get isDown(): boolean {
+		return this.injectsFaults && this.outages.size > 0
+	}
+
 	async start(): Promise<string> {
 		this.#server.listen(0, '127.0.0.1')
 		await once(this.#server, 'listening')
 		const { port } = this.#server.address() as AddressInfo
-		return `http://127.0.0.1:${port}/orders`
+		return `http://127.0.0.1:${port}${ORDERS_PATH}`
 	}
 
 	async close(): Promise<void> {
@@ -77,6 +95,7 @@ export class Receiver {
 		await closed
 	}
 
+	/** `rejected` fails the next order, and rejects it at its next delivery; a replay is accepted. */
 	failNext(fault: keyof Faults): void {
 		this.#nextFaults.push(fault)
 	}
@@ -98,15 +117,18 @@ export class Receiver {
 		// Undefined if the client disconnected while it was sending.
 		const body = await text(request).catch(() => undefined)
 		if (body === undefined) return
+		if (request.url === OUTAGE_PATH) return this.#switchOutage(request, response)
 		if (request.url === STOCK_PATH) return this.#sendStock(response)
-		const fault = this.#nextFault()
+		if (request.url !== ORDERS_PATH) return void response.writeHead(404).end()
+		const key = String(request.headers['idempotency-key'])
+		const fault = this.#nextFault(key)
 		if (fault !== undefined) {
 			this.faults[fault] += 1
 			return FAULT_RESPONSES[fault](response)
 		}
 		const relay = String(request.headers[RELAY_HEADER])
 		const delivery = { relay, isAnswered: false }
-		const status = this.#accept(String(request.headers['idempotency-key']), delivery, body)
+		const status = this.#accept(key, delivery, body)
 		this.#unanswered.set(relay, this.countUnanswered(relay) + 1)
 		response.once('close', () => this.#unanswered.set(relay, this.countUnanswered(relay) - 1))
 		const delayMs = RESPONSE_DELAY_MS.min + RESPONSE_DELAY_MS.spread * this.#runtime.random()
@@ -117,6 +139,13 @@ export class Receiver {
 		})
 	}
 
+	#switchOutage({ method }: IncomingMessage, response: ServerResponse): void {
+		if (method === 'PUT') this.outages.add('requested')
+		else if (method === 'DELETE') this.outages.delete('requested')
+		else return void response.writeHead(405, { allow: 'PUT, DELETE' }).end()
+		response.writeHead(204).end()
+	}
+
 	/** Fails like an order, but is not part of the ledger. */
 	#sendStock(response: ServerResponse): void {
 		if (this.isDown) FAULT_RESPONSES.outage(response)
@@ -125,10 +154,16 @@ export class Receiver {
 		else response.writeHead(200).end('in stock')
 	}
 
-	#nextFault(): keyof Faults | undefined {
+	#nextFault(key: string): keyof Faults | undefined {
 		if (this.isDown) return 'outage'
+		if (this.#toReject.delete(key)) return 'rejected'
 		if (!this.injectsFaults) return undefined
 		const next = this.#nextFaults.shift()
+		if (next === 'rejected') {
+			// Its attempts are more to look at if they differ.
+			this.#toReject.add(key)
+			return 'serverErrors'
+		}
 		if (next !== undefined) return next
 		const random = this.#runtime.random()
 		if (random < SERVER_ERROR_SHARE) return 'serverErrors'
@@ -152,16 +187,23 @@ export class Receiver {
 	}
 }
 
-/** Returns the counts as `status 500: 3, status 429: 1, hung: 2, outage: 14`. */
-export const formatFaults = ({ serverErrors, tooManyRequests, hung, outage }: Readonly<Faults>): string =>
-	Object.entries({ 'status 500': serverErrors, 'status 429': tooManyRequests, hung, outage })
-		.map(([name, count]) => `${name}: ${formatNumber(count)}`)
-		.join(', ')
+/** Returns the counts as `status 500: 3, 429: 1, 422: 3, hung: 2, outage: 14`. */
+export const formatFaults = (faults: Readonly<Faults>): string =>
+	FAULT_NAMES.map(([name, fault]) => `${name}: ${formatNumber(faults[fault])}`).join(', ')
+
+const FAULT_NAMES: readonly (readonly [name: string, fault: keyof Faults])[] = [
+	['status 500', 'serverErrors'],
+	['429', 'tooManyRequests'],
+	['422', 'rejected'],
+	['hung', 'hung'],
+	['outage', 'outage'],
+]
 
 const FAULT_RESPONSES: Readonly<Record<keyof Faults, (response: ServerResponse) => void>> = {
 	serverErrors: (response) => void response.writeHead(500).end(),
 	tooManyRequests: (response) => void response.writeHead(429, { 'retry-after': '1' }).end(),
 	hung: () => {},
+	rejected: (response) => void response.writeHead(422).end('{"error":"unknown address"}'),
 	// Like a machine that is off: the connection breaks without a response.
 	outage: (response) => void response.destroy(),
 }

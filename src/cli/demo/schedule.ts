@@ -7,6 +7,8 @@ export type DemoSchedule = ReturnType<typeof createSchedule>
 
 const clamp = (min: number, value: number, max: number): number => Math.min(max, Math.max(min, value))
 
+const FAILURES = ['rejected', 'serverErrors', 'rejected', 'hung', 'rejected', 'tooManyRequests'] as const
+
 /** Returns times in milliseconds since the first order. */
 export function createSchedule(seconds: number) {
 	const total = seconds * 1000
@@ -19,10 +21,10 @@ export function createSchedule(seconds: number) {
 		outage: { fromMs: produceMs * 0.35, toMs: produceMs * 0.35 + outageMs },
 		/** After this time a relay is killed as soon as it is busy. */
 		killAtMs: produceMs * 0.75,
-		/** Single failures, so that each kind occurs even in a short demo. */
-		failures: (['serverErrors', 'hung', 'tooManyRequests'] as const).map((fault, index) => ({
+		/** Single failures, so that each kind occurs even in a short demo, and the dead letters soon in a long one. */
+		failures: FAILURES.map((fault, index) => ({
 			fault,
-			atMs: produceMs * (0.05 + 0.05 * index),
+			atMs: Math.min(produceMs * (0.05 + 0.05 * index), 1000 * (1 + index)),
 		})),
 		/** Timeout of a request; requests that hang take longer. */
 		timeoutMs: clamp(1000, total / 20, 1500),

@@ -19,6 +19,9 @@ export interface Shop {
 	remove(): Promise<void>
 }
 
+/** How long delivered orders are kept, for the dashboard. */
+export const HISTORY_MS = 300_000
+
 export const orderMessage = (payload: ShopOrder) => {
 	return { topic: 'order.created', destination: 'orders', payload }
 }

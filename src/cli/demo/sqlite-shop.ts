@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Outbox } from '../../outbox/outbox.ts'
 import { sqliteOutboxStore } from '../../outbox/store/sqlite/sqlite-store.ts'
-import { orderMessage, type Shop } from './shop.ts'
+import { HISTORY_MS, orderMessage, type Shop } from './shop.ts'
 
 export async function sqliteShop(): Promise<Shop> {
 	const folder = await mkdtemp(join(tmpdir(), 'yaoki-demo-'))
 	const file = join(folder, 'shop.db')
-	const outbox = new Outbox({ store: sqliteOutboxStore({ file }) })
+	const outbox = new Outbox({ store: sqliteOutboxStore({ file }), historyForMs: HISTORY_MS })
 	const remove = async () => {
 		await outbox.close()
 		await rm(folder, { recursive: true, force: true })

@@ -16,6 +16,15 @@ interface Entry<Taken> {
 	shown: FailedCall | undefined
 }
 
+/** How a call is shown. All calls of the list are searched for each page, so what a search needs is apart. */
+export interface ShownParts<Taken> {
+	source(taken: Taken): string
+	key(taken: Taken): string | null
+	reason(taken: Taken): string
+	/** Expensive: the explanation of the call. */
+	call(taken: Taken): Omit<FailedCall, 'number'>
+}
+
 /** The last elements, as many as its size. */
 class Ring<Element> {
 	readonly #elements: Element[] = []
@@ -47,12 +56,12 @@ export class FailedCallBuffer<Taken> {
 	readonly #failures: Ring<Entry<Taken>>
 	/** Calls that policies rejected without running the operation. */
 	readonly #rejections: Ring<Entry<Taken>>
-	readonly #show: (taken: Taken) => Omit<FailedCall, 'number'>
+	readonly #show: ShownParts<Taken>
 	/** The number of all calls so far, and of the last one. */
 	total = 0
 
-	/** `show` is called when a viewer reads a call: most calls of an outage are forgotten before. */
-	constructor(show: (taken: Taken) => Omit<FailedCall, 'number'>, size: number = DEFAULT_MAX_FAILED_CALLS) {
+	/** A call is explained when a viewer reads it: most calls of an outage are forgotten before. */
+	constructor(show: ShownParts<Taken>, size: number = DEFAULT_MAX_FAILED_CALLS) {
 		checkRange('maxFailedCalls', size, 1, 100_000, 'integer')
 		this.#failures = new Ring(size)
 		this.#rejections = new Ring(size)
@@ -64,9 +73,9 @@ export class FailedCallBuffer<Taken> {
 		ring.add({ number: ++this.total, taken, shown: undefined })
 	}
 
-	/** Yields the calls that no policy rejected, newest first. */
-	*failures(): Generator<FailedCall> {
-		for (const entry of this.#failures.newest()) yield this.#shown(entry)
+	/** Yields the calls that no policy rejected, newest first, each with a function that returns its error as it is shown. */
+	*failures(): Generator<readonly [taken: Taken, error: () => string]> {
+		for (const entry of this.#failures.newest()) yield [entry.taken, () => this.#shown(entry).error]
 	}
 
 	/** Returns a page of the calls that the query selects. */
@@ -77,16 +86,16 @@ export class FailedCallBuffer<Taken> {
 		const reasons = new Set<string>()
 		let hasMore = false
 		for (const entry of this.#newest()) {
-			const call = this.#shown(entry)
-			sources.add(call.source)
-			reasons.add(call.reason)
+			const [ownSource, ownReason] = [this.#show.source(entry.taken), this.#show.reason(entry.taken)]
+			sources.add(ownSource)
+			reasons.add(ownReason)
 			const isSelected =
-				call.number < limit &&
-				(source ?? call.source) === call.source &&
-				(key ?? call.key) === call.key &&
-				(reason ?? call.reason) === call.reason
+				entry.number < limit &&
+				(source ?? ownSource) === ownSource &&
+				(reason ?? ownReason) === ownReason &&
+				(key === undefined || this.#show.key(entry.taken) === key)
 			if (!isSelected) continue
-			if (calls.length < PAGE_SIZE) calls.push(call)
+			if (calls.length < PAGE_SIZE) calls.push(this.#shown(entry))
 			else hasMore = true
 		}
 		return {
@@ -104,7 +113,7 @@ export class FailedCallBuffer<Taken> {
 	}
 
 	#shown(entry: Entry<Taken>): FailedCall {
-		entry.shown ??= { number: entry.number, ...this.#show(entry.taken) }
+		entry.shown ??= { number: entry.number, ...this.#show.call(entry.taken) }
 		return entry.shown
 	}
 }

@@ -13,8 +13,8 @@ import { ProblemReports } from '../../telemetry/observe/report.ts'
 import { Redactor } from '../../telemetry/redact/redactor.ts'
 import type { ActionResult, FailedCalls } from '../contract.ts'
 import type { CircuitAction, LivePart, Query } from '../parts.ts'
-import { showFailure } from './describe-failure.ts'
-import { FailedCallBuffer } from './failed-calls.ts'
+import { reasonOf, showFailure } from './describe-failure.ts'
+import { FailedCallBuffer, type ShownParts } from './failed-calls.ts'
 import { byPressure, limitRows } from './limits.ts'
 import { leavesOf } from './policies.ts'
 import { byProblemSeverity } from './problems.ts'
@@ -61,7 +61,13 @@ class Live implements LivePart {
 		this.#runtime = runtime
 		const reports = new ProblemReports('dashboard')
 		this.#texts = new ShownTexts(new Redactor(redact, reports))
-		this.#failed = new FailedCallBuffer((taken) => showFailure(taken, this.#texts), maxFailedCalls)
+		const shown: ShownParts<TakenFailure> = {
+			source: ({ source }) => source,
+			key: ({ key }) => this.#texts.name(key, 'key'),
+			reason: reasonOf,
+			call: (taken) => showFailure(taken, this.#texts),
+		}
+		this.#failed = new FailedCallBuffer(shown, maxFailedCalls)
 		this.#sources = findSources(things, reports).map(
 			([name, observation]) => new Source(name, observation, runtime, this.#texts),
 		)
@@ -76,7 +82,7 @@ class Live implements LivePart {
 		const lastErrors = this.#lastErrors()
 		const read = this.#sources.map((source) => {
 			const leaves = [...leavesOf(source.observation)]
-			const findError = (key: string | null) => lastErrors.get(errorKey(source.name, key)) ?? null
+			const findError = (key: string | null) => lastErrors.get(source.name)?.get(key)?.() ?? null
 			const circuits = source.circuits.rows(leaves, MAX_CIRCUITS, findError)
 			const problems = source.problems.list(circuits, now, findError(null))
 			return { circuits, problems, limits: limitRows(source.name, leaves, this.#texts) }
@@ -151,18 +157,19 @@ class Live implements LivePart {
 		}
 	}
 
-	/** The last error of each source and of each key of it. */
-	#lastErrors(): ReadonlyMap<string, string> {
-		const errors = new Map<string, string>()
-		for (const { source, key, error } of this.#failed.failures()) {
-			for (const name of [errorKey(source, null), errorKey(source, key)])
-				if (!errors.has(name)) errors.set(name, error)
+	/** The last error of each source, and of each key of it. Only an error that is asked for is described. */
+	#lastErrors(): LastErrors {
+		const errors = new Map<string, Map<string | null, () => string>>()
+		for (const [{ source, key }, error] of this.#failed.failures()) {
+			const ofSource = errors.get(source) ?? new Map([[null, error]])
+			errors.set(source, ofSource)
+			if (key !== undefined && !ofSource.has(key)) ofSource.set(key, error)
 		}
 		return errors
 	}
 }
 
-const errorKey = (source: string, key: string | null): string => JSON.stringify([source, key])
+type LastErrors = ReadonlyMap<string, ReadonlyMap<string | null, () => string>>
 
 /** A client and its extensions may be one thing, whose calls are counted once. */
 function findSources(

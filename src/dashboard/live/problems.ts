@@ -7,10 +7,13 @@ import type { ObservedCircuit } from './circuits.ts'
 import { BUCKET_MS, BUCKETS, type CountKind, LIMIT_REASONS, type Rates } from './rates.ts'
 
 /** The ten to twenty seconds that rates in problems are about. */
-export const RECENT = 2
+const RECENT = 2
 
 /** Fewer failures or rejections are no problem. */
 const MIN_COUNT = 5
+
+/** The failures of a minute decide about a source with few of them: calls that are seconds apart may all fail. The last step is not complete. */
+const FEW = { steps: 7, count: 15 }
 
 /** The share of failed calls at which a problem begins, and below which it ends. */
 const FAILING = { begin: 0.1, end: 0.05 }
@@ -22,9 +25,6 @@ const MIN_REJECTED_PER_SECOND = 0.5
 
 /** Probes shorter than this are part of the open time. */
 const HALF_OPEN_MS = 3_000
-
-/** After a circuit has closed, the failures that opened it are still among the recent ones. */
-const AFTER_CIRCUIT_MS = RECENT * BUCKET_MS
 
 export class Problems {
 	readonly #source: string
@@ -42,15 +42,17 @@ export class Problems {
 	list(circuits: readonly ObservedCircuit[], now: number, lastError: string | null): Problem[] {
 		const problems = circuits.flatMap((circuit) => circuitProblem(circuit, now))
 		if (problems.length > 0) this.#circuitProblemAt = now
-		const failing = this.#failing(now, lastError)
-		const isExplained = now - this.#circuitProblemAt < AFTER_CIRCUIT_MS
+		const steps = this.#rates.sum(now, 'unhealthy', FEW.steps) < FEW.count ? FEW.steps : RECENT
+		const failing = this.#failing(now, steps, lastError)
+		// After a circuit has closed, the failures that opened it are still among the recent ones.
+		const isExplained = now - this.#circuitProblemAt < steps * BUCKET_MS
 		return [...problems, ...(isExplained ? [] : failing), ...this.#rejected(now)]
 	}
 
-	#failing(now: number, lastError: string | null): Problem[] {
+	#failing(now: number, steps: number, lastError: string | null): Problem[] {
 		const rates = this.#rates
-		const unhealthy = rates.sum(now, 'unhealthy', RECENT)
-		const share = unhealthy / (unhealthy + rates.sum(now, 'success', RECENT) || 1)
+		const unhealthy = rates.sum(now, 'unhealthy', steps)
+		const share = unhealthy / (unhealthy + rates.sum(now, 'success', steps) || 1)
 		if (!this.#isProblem('failing', share, FAILING, unhealthy >= MIN_COUNT)) {
 			this.#begun.delete('severe')
 			return []
@@ -61,8 +63,8 @@ export class Problems {
 				kind: 'calls-failing',
 				severity: isSevere ? 'error' : 'warning',
 				source: this.#source,
-				sinceMs: this.#sinceMs('unhealthy', now),
-				failuresPerSecond: rates.perSecond(now, 'unhealthy', RECENT),
+				sinceMs: this.#sinceMs('unhealthy', now, steps),
+				failuresPerSecond: rates.perSecond(now, 'unhealthy', steps),
 				lastError,
 			},
 		]
@@ -75,7 +77,7 @@ export class Problems {
 			// It ends when nothing is rejected anymore.
 			const limits = { begin: MIN_REJECTED_PER_SECOND, end: Number.MIN_VALUE }
 			if (!this.#isProblem(reason, rejectedPerSecond, limits, isMany)) return []
-			const sinceMs = this.#sinceMs(reason, now)
+			const sinceMs = this.#sinceMs(reason, now, RECENT)
 			return [
 				{
 					kind: 'calls-rejected',
@@ -96,14 +98,15 @@ export class Problems {
 		return is
 	}
 
-	/** The time since the counts began without a pause. From the counts: a problem begins before a viewer looks. */
-	#sinceMs(kind: CountKind, now: number): number | null {
+	/** The time since the counts began, without a pause in which the problem would have ended. */
+	#sinceMs(kind: CountKind, now: number, steps: number): number | null {
+		// From the counts: a problem begins before a viewer looks.
 		const series = this.#rates.series(now, kind)
-		// The current step may have no count yet.
-		const last = series.findLastIndex((count) => count > 0)
-		const pause = series.findLastIndex((count, index) => index < last && count === 0)
-		if (pause < 0) return null
-		return now - Math.floor(now / BUCKET_MS) * BUCKET_MS + (BUCKETS - 2 - pause) * BUCKET_MS
+		let first = series.findLastIndex((count) => count > 0)
+		for (let index = first; index >= 0 && first - index <= steps; index--)
+			if ((series[index] ?? 0) > 0) first = index
+		if (first < steps) return null
+		return now - Math.floor(now / BUCKET_MS) * BUCKET_MS + (BUCKETS - 1 - first) * BUCKET_MS
 	}
 }
 

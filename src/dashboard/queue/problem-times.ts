@@ -1,11 +1,15 @@
+/** What happened while no viewer looked for longer than this is unknown. */
+const MAX_GAP_MS = 60_000
+
 /** Remembers since when this process sees each problem of a source. */
 export class ProblemTimes {
 	#before: ReadonlyMap<string, number | null> | undefined
 	#current = new Map<string, number | null>()
-	#now = 0
+	#now = Number.NEGATIVE_INFINITY
 
-	/** Begins a read. Problems of the first one began before this process looked, so their time is unknown. */
+	/** Begins a read. Problems of the first one, also after a gap, began at an unknown time. */
 	begin(now: number): void {
+		if (now - this.#now > MAX_GAP_MS) this.#before = undefined
 		this.#now = now
 		this.#current = new Map()
 	}

@@ -14,7 +14,8 @@ export const CAUSES: readonly DeadLetterCause[] = [
 ]
 
 const FIELDS: readonly (keyof Selection)[] = [
-	...(['ids', 'fingerprint', 'destination', 'cause', 'key', 'topic', 'from', 'until', 'all'] as const),
+	...(['ids', 'status', 'fingerprint', 'destination', 'cause'] as const),
+	...(['key', 'topic', 'from', 'until', 'all'] as const),
 ]
 
 const MAX_IDS = 10_000
@@ -23,8 +24,11 @@ const MAX_IDS = 10_000
 export function checkSelection(given: unknown, isDead: boolean): Selection {
 	checkFields(given, FIELDS, 'selection')
 	const selection = given as Selection
-	const { ids, fingerprint, destination, cause, key, topic, from, until, all } = selection
+	const { ids, status, fingerprint, destination, cause, key, topic, from, until, all } = selection
+	const only = isDead ? 'dead' : 'pending'
 	optional(ids, checkIds)
+	if (status !== undefined && status !== only)
+		invalidArgument('selection.status', status, `${only}, the only status that the action changes`)
 	// The fingerprint of messages without an error is empty.
 	if (fingerprint !== '') optional(fingerprint, (value) => checkText('selection.fingerprint', value))
 	optional(destination, (value) => checkText('selection.destination', value))
@@ -38,7 +42,7 @@ export function checkSelection(given: unknown, isDead: boolean): Selection {
 		invalidArgument('selection.until', until, 'a time after selection.from')
 	if (cause !== undefined && !isDead)
 		invalidArgument('selection.cause', cause, 'no value, because queued messages have no cause')
-	const { all: _, ...conditions } = selection
+	const { all: _, status: __, ...conditions } = selection
 	const [first, second] = Object.keys(conditions)
 	if (first === undefined && all !== true)
 		invalidArgument('selection', '{}', 'at least one condition, or all: true for every message')

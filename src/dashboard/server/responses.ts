@@ -43,9 +43,13 @@ export const respondRejected = ({ status, headers, body }: Rejection): Response 
 export const withoutBody = ({ status, headers }: Response): Response =>
 	new Response(null, { status, headers })
 
+/** Next.js removes `content-encoding` from the response of a route. It compresses what a route returns itself. */
+const isOfNext = (request: Request): boolean => 'nextUrl' in request
+
 /** Split instead of one pattern, which would take quadratic time for a header of spaces. */
-export const acceptsGzip = ({ headers }: Request): boolean =>
-	(headers.get('accept-encoding') ?? '').split(',').some((encoding) => {
+export const acceptsGzip = (request: Request): boolean =>
+	!isOfNext(request) &&
+	(request.headers.get('accept-encoding') ?? '').split(',').some((encoding) => {
 		const [name = '', quality = 'q=1'] = encoding.split(';')
 		return /^(x-)?gzip$/i.test(name.trim()) && Number(quality.trim().slice(2)) > 0
 	})

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { FailedCalls, Overview } from '../../../src/dashboard/contract.ts'
+import type { FailedCalls, MessagesPage, Overview } from '../../../src/dashboard/contract.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import { temporaryFolder } from '../../support/temporary-file.ts'
@@ -25,6 +25,9 @@ const isAlive = (pid: number): boolean => {
 const pidsIn = (stderr: string): readonly number[] =>
 	[...stderr.matchAll(/is process (\d+)/g)].map(([, pid]) => Number(pid))
 
+const urlAfter = (text: string, output: string): string =>
+	/^[^;\s]+/.exec(output.split(text)[1] ?? '')?.[0] ?? ''
+
 test(
 	'the demo ends with a ledger that balances, and leaves no file and no process',
 	async () => {
@@ -42,19 +45,26 @@ test(
 		expect(ledger.database).toMatch(/^SQLite in /)
 		expect(existsSync(ledger.database.replace('SQLite in ', ''))).toBe(false)
 		expect(stderr).toContain('the receiver goes down')
+		const replayed = [...stderr.matchAll(/ (\d+) dead letters? replayed: the receiver accepts/g)]
+		expect(replayed.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(3)
 		expect(stderr).toMatch(/relay-\d \(process \d+\) was killed with SIGKILL during .*; relay-3 replaces it/)
 	},
 	LONG,
 )
 
 test.skipIf(process.platform === 'win32')(
-	'the dashboard shows the open circuit of the process and the outbox, and ends with the demo',
+	'the dashboard shows dead letters and an outage that a user starts, and ends with the demo',
 	async () => {
-		const child = demo(['--seconds', '60'])
-		await child.prints('until the end of the demo: http')
-		const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(child.stderr) ?? []
+		const child = demo(['--seconds', '600'])
+		await child.prints('end it: curl -X DELETE')
+		const url = urlAfter('until the end of the demo: ', child.stderr)
+		const outage = urlAfter('curl -X PUT ', child.stderr)
 		const overview = async (): Promise<Overview> => (await fetch(`${url}_yaoki/api/overview`)).json()
-		await child.prints('the receiver goes down')
+		await eventually(async () => expect((await overview()).outboxes[0]?.destinations[0]?.dead.count).toBe(3))
+		const found: MessagesPage = await (await fetch(`${url}_yaoki/api/messages?status=dead`)).json()
+		expect(found.messages).toMatchObject(Array(3).fill({ destination: 'orders', cause: 'permanent' }))
+
+		await fetch(outage, { method: 'PUT' })
 		await eventually(async () => expect((await overview()).circuits[0]?.state).not.toBe('closed'))
 		const { circuits, outboxes, problems, process: shown } = await overview()
 		expect(circuits[0]?.source).toBe('stock')
@@ -64,12 +74,15 @@ test.skipIf(process.platform === 'win32')(
 		expect(shown.pid).toBe(child.process.pid)
 		const calls: FailedCalls = await (await fetch(`${url}_yaoki/api/calls?source=stock`)).json()
 		expect(calls.calls.length).toBeGreaterThan(0)
+		await fetch(outage, { method: 'DELETE' })
+		await eventually(async () => expect((await overview()).circuits[0]?.state).toBe('closed'))
+
 		child.process.kill('SIGINT')
 		const { code, stderr } = await child.ended()
 		expect(code, stderr).toBe(130)
+		expect(stderr).toContain('3 dead letters replayed')
 		await expect(fetch(url)).rejects.toThrow()
 	},
-	LONG,
 )
 
 describe.skipIf(process.platform === 'win32')('a demo that is ended early', () => {

@@ -7,6 +7,7 @@ const input: LedgerInput = {
 	relays: [],
 	committed: ['a', 'b', 'c'],
 	rolledBack: 1,
+	discarded: [],
 	received: new Map([
 		['a', 1],
 		['b', 1],
@@ -15,7 +16,7 @@ const input: LedgerInput = {
 	duplicates: 3,
 	duplicatesByKill: new Map([['relay-1', { answered: 1, unanswered: 1 }]]),
 	kills: [{ relay: 'relay-1', unanswered: 4 }],
-	faults: { serverErrors: 5, tooManyRequests: 1, hung: 2, outage: 30 },
+	faults: { serverErrors: 5, tooManyRequests: 1, hung: 2, rejected: 3, outage: 30 },
 	left: 0,
 	dead: 0,
 }
@@ -48,7 +49,24 @@ test('a kill can cause more duplicates than unanswered requests, because answere
 
 test('it uses the singular for one order, and shows the injected faults', () => {
 	expect(text()).toContain('1 order, none of which may arrive')
-	expect(text()).toContain('status 500: 5, status 429: 1, hung: 2, outage: 30')
+	expect(text()).toContain('status 500: 5, 429: 1, 422: 3, hung: 2, outage: 30')
+})
+
+test('an order that a user has discarded is not lost, unless it was received', () => {
+	const changes = {
+		received: new Map([
+			['a', 1],
+			['b', 1],
+		]),
+		discarded: ['b', 'c'],
+	}
+	expect(createLedger({ ...input, ...changes })).toMatchObject({
+		balances: true,
+		receivedOnce: 2,
+		lost: [],
+		discarded: ['c'],
+	})
+	expect(text(changes)).toMatch(/discarded on the dashboard +1\n[\s\S]*exactly once \+ discarded\./)
 })
 
 describe('the ledger does not balance', () => {

@@ -21,14 +21,14 @@ describe('in a log', () => {
 	test('it is a line per second without escape codes', async () => {
 		const { runtime, notes, live, status, receiver } = create(false)
 		live.follow(() => status)
-		receiver.isDown = true
+		receiver.outages.add('scheduled')
 		await runtime.advance(2000)
 		live.print('the receiver goes down')
 		live.end()
 		await runtime.advance(5000)
 		expect(notes).toHaveLength(4)
 		expect(notes[0]).toBe(
-			'  0.0 s  committed 1,200, received 1, pending 1,199; status 500: 0, status 429: 0, hung: 0, outage: 0; duplicates rejected 0',
+			'  0.0 s  committed 1,200, received 1, pending 1,199; status 500: 0, 429: 0, 422: 0, hung: 0, outage: 0; duplicates rejected 0',
 		)
 		expect(notes[2]).toContain('(down now)')
 		expect(notes[3]).toBe('  2.0 s  the receiver goes down')

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { RELAY_HEADER, Receiver, STOCK_PATH } from '../../../src/cli/demo/receiver.ts'
+import { OUTAGE_PATH, RELAY_HEADER, Receiver, STOCK_PATH } from '../../../src/cli/demo/receiver.ts'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 
@@ -47,12 +47,14 @@ test('the stock fails like an order, and is not part of the ledger', async () =>
 	expect(await (await stock()).text()).toBe('in stock')
 	random = 0
 	expect((await stock()).status).toBe(500)
+	random = 0.99
+	receiver.outages.add('scheduled')
+	await expect(stock()).rejects.toThrow()
+	random = 0
 	receiver.injectsFaults = false
 	expect((await stock()).status).toBe(200)
-	receiver.isDown = true
-	await expect(stock()).rejects.toThrow()
 	expect(receiver.orders.size).toBe(0)
-	expect(receiver.faults).toEqual({ serverErrors: 0, tooManyRequests: 0, hung: 0, outage: 0 })
+	expect(receiver.faults).toEqual({ serverErrors: 0, tooManyRequests: 0, hung: 0, rejected: 0, outage: 0 })
 })
 
 test('counts a duplicate as caused by a kill only if the earlier relay was killed before', async () => {
@@ -108,11 +110,26 @@ describe('injected faults', () => {
 		expect((await post('1', 'a')).status).toBe(201)
 	})
 
-	test('an outage while isDown is true', async () => {
-		receiver.isDown = true
+	test('an outage that was requested does not end with a scheduled one', async () => {
+		const request = async (method: string) => (await fetch(new URL(OUTAGE_PATH, url), { method })).status
+		receiver.outages.add('scheduled')
+		expect(await request('PUT')).toBe(204)
+		receiver.outages.delete('scheduled')
 		await expect(post('1', 'a')).rejects.toThrow()
-		receiver.isDown = false
+		// What a form of another site could send.
+		expect(await request('POST')).toBe(405)
+		expect(await request('DELETE')).toBe(204)
 		expect((await post('1', 'a')).status).toBe(201)
+	})
+
+	test('status 422 for an order that has failed before, and its replay is accepted', async () => {
+		receiver.failNext('rejected')
+		expect((await post('1', 'a')).status).toBe(500)
+		expect((await post('2', 'b')).status).toBe(201)
+		const rejected = await post('1', 'a')
+		expect([rejected.status, await rejected.json()]).toEqual([422, { error: 'unknown address' }])
+		expect((await post('1', 'a')).status).toBe(201)
+		expect(receiver.faults).toMatchObject({ serverErrors: 1, rejected: 1 })
 	})
 
 	test('a request that hangs, without accepting the order', async () => {
@@ -127,6 +144,7 @@ describe('injected faults', () => {
 
 	test('none while injectsFaults is false', async () => {
 		random = 0
+		receiver.outages.add('requested')
 		receiver.injectsFaults = false
 		expect((await post('1', 'a')).status).toBe(201)
 	})

@@ -4,7 +4,7 @@ import { bulkhead, circuitBreaker, fallback, keyed, pipeline, rateLimiter, retry
 import { resilientFetch } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
 import type { FailedCall } from '../../../src/dashboard/contract.ts'
-import { FailedCallBuffer } from '../../../src/dashboard/live/failed-calls.ts'
+import { FailedCallBuffer, type ShownParts } from '../../../src/dashboard/live/failed-calls.ts'
 import { createLive } from '../../../src/dashboard/live/live.ts'
 import { errorOf, fail } from './setup.ts'
 
@@ -26,6 +26,13 @@ const call = (...[source, key, reason]: Facts): Omit<FailedCall, 'number'> => ({
 	explanation: [],
 })
 
+const SHOWN: ShownParts<Facts> = {
+	source: ([source]) => source,
+	key: ([, key]) => key,
+	reason: ([, , reason]) => reason,
+	call: (facts) => call(...facts),
+}
+
 const NAMES = ['a', 'b', 'c']
 
 test('pages are those of two lists that keep the last failures and the last rejections, whatever the filter', () => {
@@ -34,7 +41,7 @@ test('pages are those of two lists that keep the last failures and the last reje
 	const filter = fc.record({ source: name, key: name, reason: name }, { requiredKeys: [] })
 	fc.assert(
 		fc.property(calls, fc.integer({ min: 1, max: 150 }), filter, (added, size, query) => {
-			const buffer = new FailedCallBuffer((facts: Facts) => call(...facts), size)
+			const buffer = new FailedCallBuffer(SHOWN, size)
 			for (const [source, key, reason, isRejection] of added) buffer.add([source, key, reason], isRejection)
 			const numbered = added.map(([source, key, reason, isRejection], index) => ({
 				number: index + 1,
@@ -75,7 +82,7 @@ test('pages are those of two lists that keep the last failures and the last reje
 })
 
 test.each(['', '-1', '1.5', 'x', '9'.repeat(400)])('rejects %j as before', (before) => {
-	expect(() => new FailedCallBuffer(() => call('', '', '')).page({ before })).toThrow(
+	expect(() => new FailedCallBuffer(SHOWN).page({ before })).toThrow(
 		expect.objectContaining({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'before' }),
 	)
 })
@@ -84,6 +91,24 @@ test.each([0, 1.5, Number.NaN])('rejects %s as maxFailedCalls', (maxFailedCalls)
 	expect(() => createLive({}, { maxFailedCalls })).toThrow(
 		expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath: 'maxFailedCalls' }),
 	)
+})
+
+test('explains the calls of a page, and no others: an outage fails thousands between two reads', async () => {
+	const runtime = virtualRuntime()
+	const policy = retry({ maxRetries: 0, runtime })
+	let described = 0
+	const redact = (text: string, field: string) => {
+		if (field === 'errorMessage') described++
+		return text
+	}
+	const live = createLive({ policy }, { runtime, redact, maxFailedCalls: 10_000 })
+	for (let index = 0; index < 2_000; index++)
+		await policy.execute(fail(`HTTP 503 of ${index}`)).catch(() => {})
+	expect(live.overview().problems).toMatchObject([{ lastError: 'HTTP 503 of 1999' }])
+	const ofOverview = described
+	expect(ofOverview).toBeLessThan(10)
+	expect(live.calls({ source: 'policy', reason: 'retries-exhausted' }).calls).toHaveLength(50)
+	expect(described).toBeLessThanOrEqual(50 * ofOverview)
 })
 
 test('has the explanation of a call whose retries are exhausted', async () => {

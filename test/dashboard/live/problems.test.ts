@@ -46,6 +46,20 @@ test('failing calls without a breaker are one problem, from its begin to its end
 	expect(await run(runtime, live, execute, 60, 0)).toEqual(['calls-failing', ''])
 })
 
+test('a source with few calls that all fail is a problem, since its first failure', async () => {
+	const { runtime, live, execute } = withoutBreaker()
+	await runtime.advance(600_000)
+	for (let call = 0; call < 20; call++) {
+		await execute(fail()).catch(() => undefined)
+		await runtime.advance(11_000)
+	}
+	expect(live.overview().problems).toMatchObject([
+		{ kind: 'calls-failing', severity: 'error', sinceMs: 220_000 },
+	])
+	await runtime.advance(60_000)
+	expect(live.overview().problems).toEqual([])
+})
+
 test('a share of failures near the threshold does not flicker', async () => {
 	const { runtime, live, execute } = withoutBreaker()
 	await run(runtime, live, execute, 30, 0.2)

@@ -7,6 +7,7 @@ import { type Assets, buildDashboardPage } from '../../../scripts/dashboard-page
 import { en } from '../../../src/dashboard/words/en.ts'
 import { ja } from '../../../src/dashboard/words/ja.ts'
 import { problemSentence } from '../../../src/dashboard/words/sentence.ts'
+import { ENDPOINT_PATTERN } from '../../../src/webhooks/endpoint-names.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { contrast } from '../../sim/charts/contrast.ts'
 import { type ColorPair, TEXT_COLORS, UNNAMED } from './in-page.ts'
@@ -77,6 +78,21 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		expect(logged).toEqual([])
 	})
 
+	// The pattern is no destination: a replay of it would find nothing.
+	test('dead letters of the endpoints of webhooks lead to all groups', async () => {
+		const problem = { ...PROBLEMS['dead-letters'], destination: ENDPOINT_PATTERN }
+		server.show((overview) => ({ ...overview, problems: [problem] }))
+		const page = await open('?')
+		await shows(page, problemSentence(en, problem))
+		const row = page.locator('.summary li')
+		expect(await row.getByRole('button').count()).toBe(0)
+		const href = (await row.getByRole('link').getAttribute('href')) ?? ''
+		expect(Object.fromEntries(new URL(href, page.url()).searchParams)).toEqual({
+			view: 'dead',
+			outbox: problem.source,
+		})
+	})
+
 	test('says that nothing is wrong', async () => {
 		server.show((overview) => ({ ...overview, problems: [] }))
 		await shows(await open('?'), en.nothingWrong)
@@ -134,7 +150,7 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 			{
 				action: 'replay',
 				source: 'orders',
-				selection: { fingerprint: '6e625e2d8a50' },
+				selection: { fingerprint: '6e625e2d8a50', cause: 'rejected', destination: 'email' },
 				canary: true,
 				reason: 'the provider has recovered',
 			},
@@ -155,6 +171,19 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		expect(server.actions).toMatchObject([
 			{ action: 'discard', selection: { all: true }, reason: 'test data' },
 		])
+	})
+
+	test('an action cannot be sent while the plan is that of other messages', async () => {
+		const page = await open('?view=dead')
+		await page.getByRole('button', { name: /^Replay since/ }).click()
+		const time = page.getByLabel('From')
+		await time.fill('2026-11-19T10:00:00')
+		await page.getByRole('button', { name: 'Replay 31 messages' }).waitFor()
+		// No response comes to this plan.
+		await page.route('**/api/plan', () => undefined)
+		await time.fill('2026-11-18T10:00:00')
+		await page.getByRole('dialog').getByText('Counting…').waitFor()
+		expect(await page.getByRole('dialog').locator('button[type=submit]').isDisabled()).toBe(true)
 	})
 
 	describe('a write whose token the server no longer accepts', () => {

@@ -1,18 +1,19 @@
 /** Sample data of every kind that the page shows, with texts that try to leave their place. */
-import type {
-	AttemptRow,
-	AuditRow,
-	CircuitRow,
-	Count,
-	DeadGroup,
-	DestinationRow,
-	EndpointRow,
-	FailedCall,
-	MessageRow,
-	MessageView,
-	Overview,
-	Problem,
-	RelayRow,
+import {
+	type AttemptRow,
+	type AuditRow,
+	type CircuitRow,
+	type Count,
+	type DeadGroup,
+	type DestinationRow,
+	type EndpointRow,
+	type FailedCall,
+	type MessageRow,
+	type MessageView,
+	OVERVIEW_FORMAT,
+	type Overview,
+	type Problem,
+	type RelayRow,
 } from '../../../src/dashboard/contract.ts'
 import type { ProblemKind, ProblemOf } from '../../../src/dashboard/words/words.ts'
 
@@ -230,6 +231,7 @@ export function sampleOverview(at: number, step = 0, isCalm = false): Overview {
 	return {
 		at,
 		access: 'all',
+		format: OVERVIEW_FORMAT,
 		process: { host: 'web-1', pid: 4121, startedAt: at - 3 * 3_600_000 },
 		isDatabaseOnly: false,
 		problems: isCalm ? [] : problems.toSorted((a, b) => a.severity.localeCompare(b.severity)),

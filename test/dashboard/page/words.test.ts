@@ -45,8 +45,8 @@ const SENTENCES: Readonly<Record<ProblemKind, readonly [english: string, japanes
 		'orders: 宛先 invoices への送信が 5 分遅延、送信可能なメッセージは 10,000 件以上',
 	],
 	'no-relay': [
-		'billing: no relay is running for 40 s, 48 messages wait',
-		'billing: 40 秒前からリレーが 1 つも動いていません。48 件のメッセージが待機中',
+		'billing: no running relay serves 48 due messages, for 40 s',
+		'billing: 40 秒前から宛先を担当するリレーが動いていません。48 件のメッセージが待機中',
 	],
 	'relay-ended': [
 		'orders: relay worker-2:991 ended without a shutdown 2 min ago',
@@ -104,6 +104,14 @@ describe('what is unknown is left out', () => {
 	] as const)('%#: %s', (problem, english, japanese) => {
 		expect([problemSentence(en, problem), problemSentence(ja, problem)]).toEqual([english, japanese])
 	})
+})
+
+test('what has just begun has whole seconds', () => {
+	const problem = { ...PROBLEMS['destination-open'], sinceMs: 0, endsInMs: 0, destination: 'crm' }
+	expect([problemSentence(en, problem), problemSentence(ja, problem)]).toEqual([
+		'orders: destination crm: circuit open for 0 s, 1,204 messages wait; next probe in 0 s',
+		'orders: 宛先 crm のサーキットが 0 秒前からオープン、1,204 件のメッセージが待機中。次の試行は 0 秒後',
+	])
 })
 
 test('a breaker without a name of its own is not named', () => {

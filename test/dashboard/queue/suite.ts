@@ -301,6 +301,34 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			expect(await t.outbox.dead.count()).toMatchObject({ count: 0 })
 		})
 
+		test('has the status of the list, and never changes messages of another status', async () => {
+			await using t = await testQueue(await open())
+			const dead = await t.die(2)
+			const queued = await t.enqueue({}, {})
+			expect(await searchAll(t.queue, { status: 'pending', destination: 'billing' })).toEqual(queued)
+			for (const selection of [
+				{ status: 'pending', destination: 'billing' },
+				{ status: 'pending', all: true },
+			])
+				for (const action of ['discard', 'replay']) {
+					const wrong = { action, source: 'orders', selection, reason: 'r' }
+					await expect(t.queue.plan(wrong as QueueAction)).rejects.toThrow('"selection.status"')
+					await expect(run(t.queue, wrong)).rejects.toThrow('"selection.status"')
+				}
+			const ofDead = { action: 'expire', source: 'orders', selection: { status: 'dead', all: true } }
+			await expect(run(t.queue, ofDead)).rejects.toThrow('"selection.status"')
+			expect(await searchAll(t.queue, {})).toEqual([...dead, ...queued])
+			const selection = { status: 'pending', destination: 'billing' }
+			expect(await runJob(t.queue, { action: 'expire', selection })).toMatchObject({ changed: 2 })
+			const discard = { action: 'discard', selection: { status: 'dead', all: true }, reason: 'r' }
+			expect(await t.queue.plan({ source: 'orders', ...discard } as QueueAction)).toMatchObject({
+				matching: { count: 2 },
+				command: 'npx yaoki outbox discard --all --yes --reason r',
+			})
+			expect(await runJob(t.queue, discard)).toMatchObject({ changed: 2 })
+			expect(await searchAll(t.queue, {})).toEqual(queued)
+		})
+
 		test('expires and retries queued messages', async () => {
 			await using t = await testQueue(await open())
 			const [first = ''] = await t.enqueue({}, {}, { destination: 'shipping' })

@@ -127,7 +127,7 @@ describe.each(SERVERS)('%s', (_name, start) => {
 		for (const link of [...links, ...assets.map((name) => `${origin}${BASE}/_yaoki/${name}`)]) {
 			const response = await fetch(link)
 			expect([link, response.status]).toEqual([link, 200])
-			expect(response.headers.get('content-type')).toMatch(/^(text\/(javascript|css)|image\/)/)
+			expect(response.headers.get('content-type')).toBe(PAGE[link.split('/_yaoki/')[1] ?? '']?.type)
 			await response.arrayBuffer()
 		}
 
@@ -147,6 +147,13 @@ describe.each(SERVERS)('%s', (_name, start) => {
 		expect(text).toMatch(/^retry: \d+\n\ndata: \{"at":\d+,"access":"all",/)
 		await reader?.cancel()
 
+		const { 'x-yaoki-token': _, ...tokenless } = Object(writeOf(visited, PAUSE).headers)
+		const rejected = await fetch(`${api}/action`, { ...writeOf(visited, PAUSE), headers: tokenless })
+		expect([rejected.status, await rejected.json()]).toMatchObject([403, { code: 'token' }])
+		const replay = { action: 'replay', source: 'orders', selection: { all: true } }
+		const plan = await fetch(`${api}/plan`, writeOf(visited, replay))
+		expect([plan.status, await plan.json()]).toMatchObject([200, { matching: { count: 3 } }])
+		expect(parts.ran).toEqual([])
 		const acted = await fetch(`${api}/action`, writeOf(visited, PAUSE))
 		expect([acted.status, await acted.json()]).toEqual([200, { changed: 1, job: null, command: null }])
 		expect(parts.ran).toEqual([{ action: PAUSE, by: 'dashboard' }])
@@ -207,6 +214,27 @@ test('a route of Next.js, which removes a slash at the end, does not redirect in
 	const [link = ''] = linksOf(visited)
 	expect(link).toMatch(/^http:\/\/shop\.test\/ops\/retries\/_yaoki\/app\./)
 	expect((await GET(new Request(link), {})).status).toBe(200)
+})
+
+test('a route of Next.js, which removes content-encoding from responses, gets them uncompressed', async () => {
+	const { page, parts } = fakeDashboard()
+	parts.live = { ...parts.live, circuits: [circuitWith(7, 'x'.repeat(2_000))] }
+	const get = (path: string, isNext: boolean) => {
+		const request = new Request(`http://shop.test/ops/retries/_yaoki/${path}`, {
+			headers: { 'accept-encoding': 'gzip' },
+		})
+		return page(isNext ? Object.assign(request, { nextUrl: new URL(request.url) }) : request)
+	}
+	for (const path of ['app.js', 'api/overview']) {
+		const [plain, gzip] = [await get(path, true), await get(path, false)]
+		expect([plain.headers.get('content-encoding'), gzip.headers.get('content-encoding')]).toEqual([
+			null,
+			'gzip',
+		])
+		const stream = gzip.body?.pipeThrough(new DecompressionStream('gzip')) ?? null
+		const parse = (text: string) => (path === 'app.js' ? text : JSON.parse(text).circuits)
+		expect(parse(await plain.text())).toEqual(parse(await new Response(stream).text()))
+	}
 })
 
 test('finds a client in the body of HTTP/1 that ends early', async () => {

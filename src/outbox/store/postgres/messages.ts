@@ -43,9 +43,6 @@ const ALL_DESTINATIONS = `destination = any(array(
 		from names where names.destination is not null
 	) select destination from names where destination is not null))`
 
-/** Dead letters without an error have the empty fingerprint. */
-export const FINGERPRINT = "coalesce(error_fingerprint, '')"
-
 function statusSql(table: Table, status: StoreFilter['status']): string {
 	if (status === undefined) return 'true'
 	if (table === 'outbox_dead') return status === 'dead' ? 'true' : 'false'
@@ -76,7 +73,8 @@ export function filterSql(table: Table, filter: StoreFilter, parameters: Paramet
 	compare(table === 'outbox' ? 'key' : SEARCHED.key, key)
 	if (table === 'outbox') conditions.push(cause === undefined ? 'true' : 'false')
 	else compare('cause', cause)
-	compare(fingerprint === '' ? FINGERPRINT : 'error_fingerprint', fingerprint)
+	// Messages without an error have the empty fingerprint.
+	compare(table === 'outbox_dead' ? 'fingerprint' : "coalesce(error_fingerprint, '')", fingerprint)
 	if (since !== undefined)
 		conditions.push(`${TIME_COLUMN[table]} >= ${parameters.add(Math.ceil(since), 'bigint')}`)
 	if (until !== undefined)
