@@ -88,6 +88,8 @@ interface Labels {
 	readonly destination: string
 	readonly moreDestinations: string
 	readonly failing: string
+	/** The share of attempts of a destination that fail. */
+	readonly failingShare: string
 	readonly relays: string
 	readonly relay: string
 	readonly noRelays: string
@@ -103,6 +105,8 @@ interface Labels {
 	readonly replays: string
 	readonly conflicts: string
 	readonly abandoned: string
+	/** By the name of the engine's statistics. */
+	readonly figures: Readonly<Record<string, string>>
 	readonly inboxes: string
 	readonly marks: string
 	readonly expiredMarks: string
@@ -110,6 +114,8 @@ interface Labels {
 	readonly webhooks: string
 	readonly enabled: string
 	readonly disabled: string
+	/** By the reason that the store has. */
+	readonly disabledReasons: Readonly<Record<string, string>>
 	// Calls
 	readonly callsNote: string
 	readonly noCalls: string

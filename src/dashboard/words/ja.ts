@@ -11,7 +11,7 @@ const translated = (text: string): string =>
 const duration = (ms: number): string => translated(formatDuration(ms))
 /** For sentences, which need no milliseconds. */
 const span = (ms: number): string => (ms < 1_000 ? translated(formatSeconds(ms)) : duration(ms))
-const count = ({ count, isCapped }: Count): string => `${formatNumber(count)}${isCapped ? ' 以上' : ''}`
+const count = ({ count, isCapped }: Count): string => `${formatNumber(count)}${isCapped ? '+' : ''}`
 const items = ({ count, isCapped }: Count): string => `${formatNumber(count)} 件${isCapped ? '以上' : ''}`
 const calls = (rate: number): string => `毎秒 ${formatSignificant(rate)} 件`
 /** Starts with a space, as before every number in a text. */
@@ -41,13 +41,13 @@ export const ja: Words = {
 		'circuit-isolated': (p) =>
 			`${circuit(p)}を${since(p.sinceMs)}手動で遮断中${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
 		'circuit-half-open': (p) =>
-			`${circuit(p)}が${since(p.sinceMs)}ハーフオープン。少数の試行だけを通しています${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
+			`${circuit(p)}が${since(p.sinceMs)}ハーフオープン。少数のプローブだけを通しています${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
 		'calls-failing': (p) =>
 			`${since(p.sinceMs)}${calls(p.failuresPerSecond)}の呼び出しが失敗${lastError(p.lastError)}`.trimStart(),
 		'calls-rejected': (p) =>
 			`${since(p.sinceMs)}${calls(p.rejectedPerSecond)}の呼び出しを拒否（${p.reason}）`.trimStart(),
 		'destination-open': (p) =>
-			`宛先 ${p.destination} のサーキットが${since(p.sinceMs)}オープン、${waiting(p.due)}${p.endsInMs === null ? '' : `。次の試行は ${span(p.endsInMs)}後`}`,
+			`宛先 ${p.destination} のサーキットが${since(p.sinceMs)}オープン、${waiting(p.due)}${p.endsInMs === null ? '' : `。次のプローブは ${span(p.endsInMs)}後`}`,
 		'destination-paused': (p) =>
 			`宛先 ${p.destination} を${since(p.sinceMs)}一時停止中${operator(p.by, p.reason)}、${waiting(p.due)}。${p.endsInMs === null ? '終了時刻は未設定' : `${span(p.endsInMs)}後に再開`}`,
 		'destination-retry-after': (p) =>
@@ -66,12 +66,12 @@ export const ja: Words = {
 		unreadable: (p) => `${since(p.sinceMs)}状態を取得できません: ${p.error}`.trimStart(),
 	},
 	advice: {
-		'circuit-open': '依存先を復旧してください。試行が成功すると、サーキットは自動で閉じます。',
+		'circuit-open': '依存先を復旧してください。プローブが成功すると、サーキットは自動で閉じます。',
 		'circuit-isolated': '依存先を呼び出してよい状態になったら、遮断を解除してください。',
-		'circuit-half-open': 'そのままお待ちください。試行が成功すると、サーキットは閉じます。',
+		'circuit-half-open': 'そのままお待ちください。プローブが成功すると、サーキットは閉じます。',
 		'calls-failing': '失敗した呼び出しの説明を確認してください。',
 		'calls-rejected': '上限と負荷が見合っているか確認してください。',
-		'destination-open': '受信側を復旧してください。メッセージは失われず、試行が成功すると送信されます。',
+		'destination-open': '受信側を復旧してください。メッセージは失われず、プローブが成功すると送信されます。',
 		'destination-paused': '受信側が受け取れる状態になったら、再開してください。',
 		'destination-retry-after': 'そのままお待ちください。受信側からの要求です。メッセージは失われません。',
 		'messages-late': 'リレーを増やすか、宛先の同時送信数を上げてください。',

@@ -18,7 +18,7 @@ const SENTENCES: Readonly<Record<ProblemKind, readonly [english: string, japanes
 	],
 	'circuit-half-open': [
 		'users: circuit half-open for 2 min, only probes pass; last error HTTP 503',
-		'users: サーキットが 2 分前からハーフオープン。少数の試行だけを通しています。最後のエラー: HTTP 503',
+		'users: サーキットが 2 分前からハーフオープン。少数のプローブだけを通しています。最後のエラー: HTTP 503',
 	],
 	'calls-failing': [
 		'client: 3.21 calls/s failing for 40 s; last error HTTP 500',
@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<ProblemKind, readonly [english: string, japanes
 	],
 	'destination-open': [
 		'orders: destination email: circuit open for 40 s, 1,204 messages wait; next probe in 25 s',
-		'orders: 宛先 email のサーキットが 40 秒前からオープン、1,204 件のメッセージが待機中。次の試行は 25 秒後',
+		'orders: 宛先 email のサーキットが 40 秒前からオープン、1,204 件のメッセージが待機中。次のプローブは 25 秒後',
 	],
 	'destination-paused': [
 		'orders: destination search-index paused by ada for 2 min (reindex), 1,204 messages wait; no end is set',
@@ -159,7 +159,7 @@ test('durations, times and counts are in the language of the reader', () => {
 			'5 秒後',
 			'3 日前',
 			'たった今',
-			'10,000 以上',
+			'10,000+',
 			'メッセージ 1 件',
 			'エラー 1 件、警告 2 件',
 			'警告 1 件',
