@@ -12,7 +12,6 @@ import {
 } from '../explain/record.ts'
 import { requireSync } from '../options/hooks.ts'
 import { invalidOption } from '../options/schema.ts'
-import type { Call } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { Context } from './context.ts'
 import type { CompiledPipelineOf } from './layer.ts'
@@ -78,7 +77,7 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
  * Closes the record of a call in which a failure occurred: why no further attempt was made, and when. From
  * now on `explain` finds the record.
  */
-function closeRecord(call: RecordedCall): void {
+export function closeRecord(call: RecordedCall): void {
 	const { pipeline, ok, lastAttempt: last } = call
 	if (ok && !call.rare?.keepsRecord) return
 	try {
@@ -112,19 +111,6 @@ function closeRecord(call: RecordedCall): void {
 			stop: call.stop,
 		}
 	if (rare?.isDeferredToOuter) parentCall.rareState.isDeferredToOuter = true
-}
-
-/** Ends a call. If something failed in it, its record is closed. */
-export function endCall(call: Call): void {
-	const { pipeline } = call
-	if (call.ok && !call.lastAttempt) pipeline.consecutiveSuccesses++
-	else {
-		closeRecord(call)
-		pipeline.report?.(call)
-		pipeline.consecutiveSuccesses = 0
-	}
-	call.phase = 'over'
-	pipeline.observer?.onEnd(call)
 }
 
 /** The operation of the parent call receives this failure of a call as a result, such as a response, and may throw an error of its own. */

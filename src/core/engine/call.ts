@@ -13,7 +13,7 @@ import { InvalidArgumentError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type CallContext, type CallOptions, checkSignals } from './call-options.ts'
-import { classifyFailure, endCall, isInnerFailure, recordAttempt } from './call-record.ts'
+import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
 import type { BoundLayerOf, CompiledPipelineOf, LayerEnv, LayerOf, Step } from './layer.ts'
 import type { RareStateOf } from './rare-state.ts'
@@ -232,8 +232,21 @@ export class Call implements CallRecord, Scope {
 		}
 		if (until) return 'continue'
 		this.link?.unlink?.()
-		endCall(this)
+		this.end()
 		return 'done'
+	}
+
+	/** If something failed in the call, its record is closed. */
+	end(): void {
+		const { pipeline } = this
+		if (this.ok && !this.lastAttempt) pipeline.consecutiveSuccesses++
+		else {
+			closeRecord(this)
+			pipeline.report?.(this)
+			pipeline.consecutiveSuccesses = 0
+		}
+		this.phase = 'over'
+		pipeline.observer?.onEnd(this)
 	}
 
 	/**

@@ -3,12 +3,11 @@
  * the depth of its stack, and an open circuit rejects thousands of calls.
  */
 import type { Call } from './call.ts'
-import { endCall } from './call-record.ts'
 
 /** Records the error of a lazy rejection, and returns it. */
 export function finishRejection(call: Call, error: unknown): unknown {
 	call.value = error
-	endCall(call)
+	call.end()
 	return error
 }
 
