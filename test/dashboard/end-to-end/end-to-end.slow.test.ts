@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { en } from '../../../dashboard-page/words/words-en.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ACCESS_HEADER, type Program, startProgram, USER_HEADER } from './program.ts'
+import { ACCESS_HEADER, HOSTILE, type Program, startProgram, USER_HEADER } from './program.ts'
 import { act, open as openPage, row, shows, view } from './steps.ts'
 
 // The page is built from its sources, without dist/, which another test may be writing.
@@ -96,6 +96,28 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		await view(page, en.views.audit)
 		await row(page, en.audit, 'the customer asked').getByText('disable-endpoint', { exact: true }).waitFor()
 		await row(page, en.audit, 'it is repaired').getByText('enable-endpoint', { exact: true }).waitFor()
+		expect(logged).toEqual([])
+	})
+
+	test('what a hostile sender has written is text in every view', async () => {
+		program.receiver.statuses.set(HOSTILE, [422])
+		const id = await program.enqueue(HOSTILE)
+		const page = await open()
+		page.on('dialog', (dialog) => {
+			logged.push(dialog.message())
+			void dialog.dismiss()
+		})
+		await shows(page, 'outbox: 1 dead letter to receipts')
+		const key = encodeURIComponent(HOSTILE)
+		for (const search of [`?view=message&id=${id}`, `?view=messages&key=${key}`, '?view=dead']) {
+			await page.goto(`${program.url}${search}`)
+			// The response of the receiver and the payload have it too.
+			await page.locator('main').getByText('onerror=alert(1)').first().waitFor()
+			const unsafe = /[\p{Cc}\u202e]/u.exec(
+				(await page.locator('body').innerText()).replaceAll(/[\n\t]/g, ''),
+			)
+			expect([search, unsafe, await page.locator('main :is(img, script)').count()]).toEqual([search, null, 0])
+		}
 		expect(logged).toEqual([])
 	})
 
