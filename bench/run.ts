@@ -6,6 +6,8 @@ import { bulkhead } from './bulkhead.ts'
 import { coldImport } from './cold-import.ts'
 import { creation } from './creation.ts'
 import { dashboard } from './dashboard.ts'
+import { dashboardPage } from './dashboard-page.ts'
+import { dashboardQueue } from './dashboard-queue.ts'
 import type { Report } from './figure.ts'
 import { grpc } from './grpc.ts'
 import { http, httpBurst } from './http.ts'
@@ -47,6 +49,8 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'idempotency-race': idempotencyRace,
 	telemetry,
 	dashboard,
+	'dashboard-page': dashboardPage,
+	'dashboard-queue': () => onlyInFull(dashboardQueue),
 	webhooks,
 	...OUTBOX_PARTS,
 	recovery: () => onlyInFull(recovery),

@@ -6,6 +6,7 @@ import { NowContext, type Shared, SharedContext } from './context.ts'
 import { connect, type Live } from './data/live.ts'
 import { useKeyboard } from './keyboard.ts'
 import { ActionDialog } from './parts/action-dialog.tsx'
+import { Boundary } from './parts/boundary.tsx'
 import { Header } from './parts/header.tsx'
 import { Help } from './parts/help.tsx'
 import { StaleNote, Summary } from './parts/problems.tsx'
@@ -21,8 +22,7 @@ import { Message } from './views/message.tsx'
 import { Messages } from './views/messages.tsx'
 import { OverviewPage } from './views/overview.tsx'
 import { Webhooks } from './views/webhooks.tsx'
-import { en } from './words/words-en.ts'
-import { ja } from './words/words-ja.ts'
+import { LANGUAGES } from './words/languages.ts'
 
 const VIEWS: Readonly<Record<View, () => JSX.Element>> = {
 	overview: OverviewPage,
@@ -33,8 +33,6 @@ const VIEWS: Readonly<Record<View, () => JSX.Element>> = {
 	webhooks: Webhooks,
 	audit: AuditList,
 }
-
-const LANGUAGES = { en, ja }
 
 /** A message stays this long. */
 const MESSAGE_MS = 8_000
@@ -124,8 +122,12 @@ export function App(): JSX.Element {
 							<div
 								class={connection === 'reconnecting' || connection === 'denied' ? 'content old' : 'content'}
 							>
-								<Summary />
-								<CurrentView />
+								<Boundary t={t}>
+									<Summary />
+								</Boundary>
+								<Boundary key={route.view} t={t}>
+									<CurrentView />
+								</Boundary>
 							</div>
 						</>
 					) : (

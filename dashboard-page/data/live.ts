@@ -13,9 +13,13 @@ export interface Live {
 }
 
 const POLL_MS = 3_000
+/** A proxy may hold back the first event, and the page has nothing to show. */
+const FIRST_MS = 3_000
 /** The stream is silent for longer than any interval of the server. */
-const SILENT_MS = 12_000
+const SILENT_MS = 25_000
 const REOPEN_MS = 5_000
+/** A server that does not answer by then counts as gone: the figures on the page are old. */
+const ANSWER_MS = 10_000
 
 export function connect(
 	onOverview: (overview: Overview) => void,
@@ -30,28 +34,34 @@ export function connect(
 		clearInterval(poll)
 		poll = undefined
 	}
+	let asking = 0
 	const startPolling = (): void => {
-		poll ??= setInterval(() => void refresh(), POLL_MS)
+		poll ??= setInterval(() => asking === 0 && void refresh(), POLL_MS)
 	}
-	const watch = (): void => {
+	const watch = (ms: number): void => {
 		clearTimeout(silence)
-		silence = setTimeout(startPolling, SILENT_MS)
+		silence = setTimeout(startPolling, ms)
 	}
 
 	const open = (): void => {
 		close()
-		onConnection('connecting')
-		watch()
+		watch(FIRST_MS)
 		stream = new EventSource(apiPath('stream'))
-		stream.onmessage = (event) => {
+		const receive = (): void => {
 			stopPolling()
-			watch()
+			watch(SILENT_MS)
 			onConnection('live')
+		}
+		// While nothing changes.
+		stream.addEventListener('alive', receive)
+		stream.onmessage = (event) => {
+			receive()
 			onOverview(JSON.parse(event.data))
 		}
 		stream.onerror = () => {
-			onConnection('reconnecting')
+			// The server ends each stream after some minutes, and a proxy may forbid streams: then the figures are not old.
 			startPolling()
+			void refresh()
 			// The browser reconnects by itself, except after a response that is not a stream.
 			if (stream?.readyState !== EventSource.CLOSED) return
 			clearTimeout(reopening)
@@ -68,17 +78,24 @@ export function connect(
 	}
 
 	const refresh = async (): Promise<void> => {
+		const abort = new AbortController()
+		const limit = setTimeout(() => abort.abort(), ANSWER_MS)
+		asking++
 		try {
-			const overview = await get<Overview>('overview')
+			const overview = await get<Overview>('overview', abort.signal)
 			if (document.hidden) return
 			onOverview(overview)
 			if (poll !== undefined) onConnection('polling')
 		} catch (error) {
+			if (document.hidden) return
 			onConnection(
 				error instanceof ApiError && (error.status === 401 || error.status === 403)
 					? 'denied'
 					: 'reconnecting',
 			)
+		} finally {
+			asking--
+			clearTimeout(limit)
 		}
 	}
 
@@ -86,7 +103,10 @@ export function connect(
 		if (document.hidden) {
 			close()
 			onConnection('hidden')
-		} else open()
+			return
+		}
+		onConnection('connecting')
+		open()
 	}
 	document.addEventListener('visibilitychange', follow)
 	// A page that the back button restores has lost its stream.

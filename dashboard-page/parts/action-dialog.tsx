@@ -179,20 +179,26 @@ function Plan(props: {
 	)
 }
 
-function usePlan(action: Action | undefined): { plan: ActionPlan | undefined; planError: Error | undefined } {
+interface Planned {
+	/** What the plan is about. */
+	readonly about?: string | undefined
+	readonly plan?: ActionPlan
+	readonly planError?: Error
+}
+
+/** While another plan is loaded, the last one stays only if it is about the same: a reason changes its command. */
+function usePlan(action: Action | undefined): Planned {
 	const body = action && !isInMemory(action.action) ? JSON.stringify(action) : undefined
-	const [state, setState] = useState<{ plan: ActionPlan | undefined; planError: Error | undefined }>({
-		plan: undefined,
-		planError: undefined,
-	})
+	const about = body && JSON.stringify({ ...action, reason: '' })
+	const [state, setState] = useState<Planned>({})
 	useEffect(() => {
-		if (body === undefined) return setState({ plan: undefined, planError: undefined })
+		if (body === undefined) return setState({})
 		const abort = new AbortController()
 		const timer = setTimeout(() => {
 			post<ActionPlan>('plan', JSON.parse(body), abort.signal).then(
-				(plan) => setState({ plan, planError: undefined }),
+				(plan) => setState({ about, plan }),
 				(planError: Error) => {
-					if (!abort.signal.aborted) setState({ plan: undefined, planError })
+					if (!abort.signal.aborted) setState({ about, planError })
 				},
 			)
 		}, PLAN_DELAY_MS)
@@ -201,5 +207,5 @@ function usePlan(action: Action | undefined): { plan: ActionPlan | undefined; pl
 			abort.abort()
 		}
 	}, [body])
-	return state
+	return state.about === about ? state : {}
 }

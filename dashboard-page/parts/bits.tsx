@@ -2,8 +2,10 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { sanitizeText } from '../../src/text/sanitize.ts'
 import { useNow, useShared } from '../context.ts'
+import { ApiError, isTokenError } from '../data/api.ts'
 import { formatAbsolute, formatRelative } from '../state/time.ts'
 import { formatRoute, routeTo, type View as ViewName } from '../state/url.ts'
+import type { PageWords } from '../words/words.ts'
 
 /** A time, relative or absolute as the reader has chosen; the other form is its title. */
 export function Time({ at }: { at: number | null }): JSX.Element {
@@ -129,11 +131,19 @@ export function Link(props: {
 }
 
 export function Failed({ error }: { error: Error | undefined }): JSX.Element | null {
+	const { t } = useShared()
 	return error ? (
 		<p class="failed" role="alert">
-			{sanitizeText(error.message)}
+			{errorText(t, error)}
 		</p>
 	) : null
+}
+
+/** Says what to do where the reader can do something, and else what the server says. */
+export function errorText(t: PageWords, error: unknown): string {
+	if (isTokenError(error)) return t.tokenRejected
+	if (error instanceof ApiError && error.status === 401) return t.connectionHelp.denied
+	return sanitizeText((error as Error).message)
 }
 
 /** A figure with its name. */

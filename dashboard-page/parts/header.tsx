@@ -64,7 +64,7 @@ export function Header(props: Properties): JSX.Element {
 					{t.refresh}
 				</button>
 				<details class="menu">
-					<summary>{t.settings}</summary>
+					<summary class="button">{t.settings}</summary>
 					<div>
 						<Choice
 							label={t.language}

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import type { ActionResult, JobView } from '../../src/dashboard/contract.ts'
 import { useShared } from '../context.ts'
 import { post } from '../data/api.ts'
-import { Badge, Outside, Section, Time, type Tone } from './bits.tsx'
+import { Badge, errorText, Outside, Section, Time, type Tone } from './bits.tsx'
 
 const TONES: Readonly<Record<JobView['state'], Tone>> = {
 	canary: 'warn',
@@ -40,7 +40,7 @@ function Job({ job }: { job: JobView }): JSX.Element {
 			await post<ActionResult>('action', { action: 'cancel-job', source: job.source, id: job.id })
 			say(`${name}: ${t.words.jobStates.cancelled}`)
 		} catch (error) {
-			say((error as Error).message)
+			say(errorText(t, error))
 		}
 		refresh()
 	}

@@ -1,5 +1,5 @@
 /** What a dialog asks for, and the action that it sends. */
-import type { Action, ActionName, Selection } from '../../src/dashboard/contract.ts'
+import type { Action, ActionName, MessageRow, Selection } from '../../src/dashboard/contract.ts'
 
 /** What a button wants to do. The dialog adds what the user enters. */
 export interface ActionRequest {
@@ -116,9 +116,22 @@ export function selectionOfFilter(filter: Readonly<Record<string, string>>): Sel
 	}
 }
 
-/** Returns the bulk actions on messages of a status, or of several if it is undefined. */
+/** Returns the bulk actions on messages of a status. */
 export function actionsOfStatus(status: string | undefined): readonly ActionRequest['action'][] {
-	if (status === undefined) return ['retry', 'replay', 'expire', 'discard']
 	if (status === 'dead') return ['replay', 'discard']
 	return status === 'pending' ? ['retry', 'expire'] : []
+}
+
+/** Returns the actions on chosen messages. Each is about those that it can change: one that it cannot would reject all. */
+export function requestsForChosen(
+	source: string,
+	rows: readonly Pick<MessageRow, 'id' | 'status'>[],
+	describe: (count: number) => string,
+): ActionRequest[] {
+	return ['pending', 'dead'].flatMap((status) => {
+		const ids = rows.filter((row) => row.status === status).map(({ id }) => id)
+		if (ids.length === 0) return []
+		const about = { source, subject: describe(ids.length), selection: { ids } }
+		return actionsOfStatus(status).map((action) => ({ ...about, action }))
+	})
 }

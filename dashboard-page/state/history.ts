@@ -12,14 +12,20 @@ interface History {
 	readonly dead: readonly number[]
 }
 
+const EMPTY: History = { at: [], throughput: [], due: [], dead: [] }
+
 export type Histories = Readonly<Record<string, History>>
+
+/** A clock that was set back further begins the series anew, because their times must ascend. */
+const SET_BACK_SECONDS = 60
 
 /** Returns the series with one more point for each outbox. An overview that is not newer changes nothing. */
 export function addOverview(histories: Histories, overview: Overview): Histories {
 	const seconds = overview.at / 1000
 	return Object.fromEntries(
 		overview.outboxes.map((outbox) => {
-			const before = histories[outbox.source] ?? { at: [], throughput: [], due: [], dead: [] }
+			const known = histories[outbox.source] ?? EMPTY
+			const before = (known.at.at(-1) ?? 0) > seconds + SET_BACK_SECONDS ? EMPTY : known
 			if ((before.at.at(-1) ?? -1) >= seconds) return [outbox.source, before]
 			const { due, dead } = outbox.totals
 			return [

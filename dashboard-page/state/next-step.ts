@@ -26,7 +26,7 @@ export function placeOf(problem: Problem): Place | undefined {
 		case 'messages-late':
 			return {
 				view: 'messages',
-				filter: { outbox: source, destination: problem.destination, status: 'pending' },
+				filter: { outbox: source, destination: oneDestination(problem), status: 'pending' },
 			}
 		case 'no-relay':
 			return { view: 'messages', filter: { outbox: source, status: 'pending' } }

@@ -8,7 +8,7 @@ import { ActionButton } from '../parts/action-button.tsx'
 import { Badge, Failed, Link, Outside, Time, type Tone, View } from '../parts/bits.tsx'
 import { More } from '../parts/more.tsx'
 import { Table } from '../parts/table.tsx'
-import { actionsOfStatus, selectionOfFilter } from '../state/action.ts'
+import { type ActionRequest, actionsOfStatus, requestsForChosen, selectionOfFilter } from '../state/action.ts'
 import { type Filter, toQuery } from '../state/url.ts'
 import { useOutbox } from './choose-source.tsx'
 import { SearchForm } from './search-form.tsx'
@@ -41,8 +41,6 @@ export function Messages(): JSX.Element {
 		else next.delete(id)
 		setChosen(next)
 	}
-	const shown = new Set(pages.items.map(({ id }) => id))
-	const ids = [...chosen].filter((id) => shown.has(id))
 	return (
 		<View title={t.views.messages}>
 			<SearchForm key={JSON.stringify(filter)} />
@@ -61,7 +59,12 @@ export function Messages(): JSX.Element {
 					</>
 				)}
 			</p>
-			<Bulk outbox={outbox} filter={filter} ids={ids} hasAny={pages.items.length > 0} />
+			<Bulk
+				outbox={outbox}
+				filter={filter}
+				chosen={pages.items.filter(({ id }) => chosen.has(id))}
+				hasAny={pages.items.length > 0}
+			/>
 			<Failed error={pages.error} />
 			<Results
 				outbox={outbox}
@@ -140,22 +143,26 @@ function Results(props: {
 function Bulk(props: {
 	outbox: string
 	filter: Filter
-	ids: readonly string[]
+	chosen: readonly MessageRow[]
 	hasAny: boolean
 }): JSX.Element | null {
 	const { t, mayAct } = useShared()
-	const { outbox, filter, ids, hasAny } = props
-	const { status } = filter
-	const selection = ids.length > 0 ? { ids } : selectionOfFilter(filter)
-	// Without a status it would not be clear what an action is about.
-	if (!mayAct || !hasAny || selection === undefined || (ids.length === 0 && status === undefined)) return null
-	const subject = ids.length > 0 ? t.selected(ids.length) : t.all
-	const names = actionsOfStatus(status)
-	return names.length === 0 ? null : (
+	const { outbox, filter, chosen, hasAny } = props
+	const selection = selectionOfFilter(filter)
+	const requests =
+		chosen.length > 0
+			? requestsForChosen(outbox, chosen, t.selected)
+			: selection === undefined || !hasAny
+				? []
+				: // Without a status it would not be clear what an action is about.
+					actionsOfStatus(filter['status']).map(
+						(action): ActionRequest => ({ action, source: outbox, subject: t.all, selection }),
+					)
+	return !mayAct || requests.length === 0 ? null : (
 		<div class="bulk">
-			<span>{subject}:</span>
-			{names.map((action) => (
-				<ActionButton key={action} request={{ action, source: outbox, subject, selection }} />
+			<span>{chosen.length > 0 ? t.selected(chosen.length) : t.all}:</span>
+			{requests.map((request) => (
+				<ActionButton key={request.action} request={request} />
 			))}
 		</div>
 	)

@@ -24,7 +24,7 @@ export function OtherSections(): JSX.Element {
 							{formatNumber(row.abandoned)}
 						</Tile>
 						{Object.entries(row.figures).map(([name, value]) => (
-							<Tile key={name} label={name}>
+							<Tile key={name} label={t.figures[name] ?? name}>
 								{formatNumber(value)}
 							</Tile>
 						))}
@@ -70,7 +70,11 @@ export function OtherSections(): JSX.Element {
 							</Link>
 						</Tile>
 						{Object.entries(row.disabled).map(([reason, count]) => (
-							<Tile key={reason} label={`${t.disabled}: ${reason}`} tone={count > 0 ? 'bad' : undefined}>
+							<Tile
+								key={reason}
+								label={`${t.disabled}: ${t.disabledReasons[reason] ?? reason}`}
+								tone={count > 0 ? 'bad' : undefined}
+							>
 								<Link view="webhooks" filter={{ webhooks: row.source, isEnabled: 'false' }}>
 									{formatNumber(count)}
 								</Link>

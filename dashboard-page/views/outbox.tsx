@@ -127,7 +127,7 @@ function Destinations(props: { source: string; destinations: readonly Destinatio
 				},
 				{ head: t.lag, kind: 'number', title: t.lagHelp, cell: ({ lagMs }) => <Duration ms={lagMs} /> },
 				{
-					head: t.failing,
+					head: t.failingShare,
 					kind: 'number',
 					cell: ({ failingShare }) => (failingShare === null ? t.none : formatPercent(failingShare, 0)),
 				},

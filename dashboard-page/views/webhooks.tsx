@@ -110,10 +110,11 @@ function Name({ row }: { row: EndpointRow }): JSX.Element {
 
 function State({ row }: { row: EndpointRow }): JSX.Element {
 	const { t } = useShared()
+	const reason = row.disabledReason ?? ''
 	if (!row.isEnabled)
 		return (
 			<>
-				<Badge tone="bad">{t.disabled}</Badge> <Outside text={row.disabledReason} />{' '}
+				<Badge tone="bad">{t.disabled}</Badge> <Outside text={t.disabledReasons[reason] ?? reason} />{' '}
 				<Time at={row.disabledAt} />
 			</>
 		)

@@ -23,6 +23,12 @@ interface Labels {
 	readonly views: Readonly<Record<View, string>>
 	readonly connection: Readonly<Record<Connection, string>>
 	readonly connectionHelp: Readonly<Record<Connection, string>>
+	/** The heading of an error that a view has thrown while it was rendered. */
+	readonly crashed: string
+	readonly crashedHelp: string
+	readonly tryAgain: string
+	readonly reload: string
+	readonly tokenRejected: string
 	readonly readOnly: string
 	readonly databaseOnly: string
 	readonly loading: string
@@ -82,6 +88,8 @@ interface Labels {
 	readonly destination: string
 	readonly moreDestinations: string
 	readonly failing: string
+	/** The share of attempts of a destination that fail. */
+	readonly failingShare: string
 	readonly relays: string
 	readonly relay: string
 	readonly noRelays: string
@@ -97,6 +105,8 @@ interface Labels {
 	readonly replays: string
 	readonly conflicts: string
 	readonly abandoned: string
+	/** By the name of the engine's statistics. */
+	readonly figures: Readonly<Record<string, string>>
 	readonly inboxes: string
 	readonly marks: string
 	readonly expiredMarks: string
@@ -104,6 +114,8 @@ interface Labels {
 	readonly webhooks: string
 	readonly enabled: string
 	readonly disabled: string
+	/** By the reason that the store has. */
+	readonly disabledReasons: Readonly<Record<string, string>>
 	// Calls
 	readonly callsNote: string
 	readonly noCalls: string
@@ -200,7 +212,7 @@ export interface PageWords extends Labels {
 	oldFigures(at: string, ago: string): string
 	failuresOf(failures: string, calls: string): string
 	ofLimit(used: string, limit: string): string
-	forgotten(count: string): string
+	leftOut(failures: string, rejections: string): string
 	scanned(scanned: string, found: number): string
 	found(found: number, isAll: boolean): string
 	selected(count: number): string

@@ -193,7 +193,11 @@ export interface WebhooksView {
 }
 
 /** The answer to `GET api/overview`, and each event of `GET api/stream`. */
+/** Changes with the contract: `yaoki top` may have another version than the server. */
+export const OVERVIEW_FORMAT = 1
+
 export interface Overview {
+	readonly format: typeof OVERVIEW_FORMAT
 	readonly at: number
 	readonly access: Access
 	/** In-memory figures are those of this process only. */
@@ -239,8 +243,8 @@ export interface FailedCall {
 
 export interface FailedCalls {
 	readonly calls: readonly FailedCall[]
-	/** Older calls that the buffer no longer has. */
-	readonly forgotten: number
+	/** How many older calls are no longer in memory. Rejections are kept apart, so that they displace no failure. */
+	readonly leftOut: { readonly failures: number; readonly rejections: number }
 	/** The values to filter by. */
 	readonly sources: readonly string[]
 	readonly reasons: readonly string[]

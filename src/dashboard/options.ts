@@ -24,7 +24,7 @@ export interface DashboardOptions {
 	readonly payloads?: 'shown' | 'hidden' | undefined
 	/** Returns what is shown of a text of an error. Secrets are hidden before, as in logs. */
 	readonly redact?: RedactField | undefined
-	/** How many failed calls are kept, in memory. Default 500. */
+	/** How many failed calls are kept in memory, and as many that a policy rejected. Default 500. */
 	readonly maxFailedCalls?: number | undefined
 	/** Receives every action, in addition to the audit of the outbox: circuits have no database. */
 	readonly onAction?: ((record: DashboardAction) => void) | undefined
@@ -38,6 +38,6 @@ export interface DashboardAction {
 	readonly at: number
 	readonly by: string
 	readonly action: Action
-	/** Undefined if it was done; else the message of the error. */
+	/** Undefined if it was done, or if it has begun as a job, such as a replay; else the message of the error. */
 	readonly error?: string
 }

@@ -64,13 +64,14 @@ export function renderGroups(groups: readonly DeadLetterGroup[], { style, runtim
 	const now = runtime.wallNow()
 	return groups
 		.map((group) => {
-			const { fingerprint, cause, destination, errorType, errorMessage, count, firstAt, lastAt } = group
+			const { fingerprint, cause, destination, errorType, errorMessage, count, isCapped, firstAt, lastAt } =
+				group
 			const error = [errorType, errorMessage].filter(Boolean).join(': ')
 			// A group without an error has no fingerprint; it is selected by its cause.
 			const suffix = fingerprint === '' ? '' : `  [${sanitizeLine(fingerprint)}]`
 			const times = `first ${relativeTo(now, firstAt)}, last ${relativeTo(now, lastAt)}`
 			return [
-				`${style.bold(formatNumber(count))} to ${sanitizeLine(`${destination}, ${cause}`)}${suffix}`,
+				`${style.bold(`${formatNumber(count)}${isCapped ? '+' : ''}`)} to ${sanitizeLine(`${destination}, ${cause}`)}${suffix}`,
 				...(error === '' ? [] : [INDENT + sanitizeLine(error)]),
 				style.dim(`${INDENT}${times}, for example ${group.exampleId}`),
 			].join('\n')

@@ -1,7 +1,8 @@
 /** Reads the overview of a dashboard that a server has mounted. URL and headers may be secrets, so no message repeats them. */
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { API_SEGMENT, type Overview } from '../../dashboard/contract.ts'
+import { API_SEGMENT, OVERVIEW_FORMAT, type Overview } from '../../dashboard/contract.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { CliError, errorCode, errorMessage, usageError } from '../errors.ts'
 
 /** Returns the overview. Rejects with a `CliError` that says what to do. */
@@ -69,7 +70,6 @@ async function overviewOf(response: Response, name: string): Promise<Overview> {
 	const { status, ok } = response
 	const text = await response.text()
 	const body = parse(text)
-	if (ok && isOverview(body)) return body
 	const { message }: { message?: unknown } = Object(body)
 	const said = typeof message === 'string' ? `: ${message}` : '.'
 	if (status === 401 || status === 403 || (status >= 300 && status < 400))
@@ -77,9 +77,19 @@ async function overviewOf(response: Response, name: string): Promise<Overview> {
 			hint: "Pass what its `authorize` asks for: --header 'authorization: Bearer ...', or --header-file.",
 		})
 	if (status >= 500) throw new CliError('failure', `${name} failed (HTTP ${status})${said}`)
-	throw new CliError('notFound', `There is no dashboard at ${name} (HTTP ${status}).`, {
-		hint: 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.',
-	})
+	const { format }: Partial<Overview> = Object(body)
+	if (!ok || format === undefined) {
+		const type = response.headers.get('content-type')?.split(';')[0] ?? 'no content type'
+		const got = ok ? `HTTP ${status} with ${sanitizeLine(type)}, not an overview` : `HTTP ${status}`
+		throw new CliError('notFound', `There is no dashboard at ${name} (${got}).`, {
+			hint: 'Give the URL of its page in a browser, such as http://127.0.0.1:3000/ops/retries.',
+		})
+	}
+	if (format !== OVERVIEW_FORMAT)
+		throw new CliError('notFound', `${name} and this command have different versions of Yaoki.`, {
+			hint: 'Use the version of the server, such as npx yaoki in its project.',
+		})
+	return body as Overview
 }
 
 function parse(text: string): unknown {
@@ -88,15 +98,4 @@ function parse(text: string): unknown {
 	} catch {
 		return undefined
 	}
-}
-
-const LISTS = [
-	...(['problems', 'circuits', 'retries', 'limits'] as const),
-	...(['outboxes', 'idempotency', 'inboxes', 'webhooks', 'jobs'] as const),
-] satisfies readonly (keyof Overview)[]
-
-/** Another program may answer with JSON too. */
-function isOverview(body: unknown): body is Overview {
-	const fields: Partial<Record<keyof Overview, unknown>> = Object(body)
-	return typeof fields.process === 'object' && LISTS.every((name) => Array.isArray(fields[name]))
 }

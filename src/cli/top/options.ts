@@ -6,7 +6,7 @@ export const TOP_OPTIONS = {
 	...DATABASE_OPTIONS,
 	header: text("'NAME: VALUE'", 'header of every request to the dashboard', { short: 'H', multiple: true }),
 	headerFile: text('FILE', "file with a header per line: 'NAME: VALUE'"),
-	seconds: number('N', 'time between two reads', { short: 's', default: 2, min: 0.2, max: 3600 }),
+	seconds: number('N', 'time between two reads; default 2', { short: 's', min: 0.2, max: 3600 }),
 	once: flag('print the figures once and end, as with --json'),
 }
 

@@ -4,7 +4,7 @@ import type { Overview } from '../../dashboard/contract.ts'
 import { formatDuration } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import type { CommandResult } from '../command.ts'
-import { errorMessage } from '../errors.ts'
+import { errorMessage, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { rejectWithout } from '../parse-arguments.ts'
 import { readHeaders } from '../relay/options.ts'
@@ -13,9 +13,16 @@ import type { TopArguments } from './options.ts'
 import { renderTop } from './render-top.ts'
 import { Screen } from './screen.ts'
 
+const DEFAULT_SECONDS = 2
+
 export async function runTop(args: TopArguments, io: CommandIo): CommandResult {
 	const { url, header, headerFile, database, databaseFile, schema, noPrepare } = args
-	const limits = { seconds: args.seconds, once: args.once }
+	const { seconds, once } = args
+	if (seconds !== undefined && (once || io.json))
+		throw usageError(`--seconds cannot be combined with ${once ? '--once' : '--json'}.`, {
+			hint: 'It prints the figures once and ends.',
+		})
+	const limits = { seconds: seconds ?? DEFAULT_SECONDS, once }
 	if (url === undefined) {
 		rejectWithout('the URL of a dashboard', { header, headerFile })
 		const { overviewOfDatabase } = await import('../dashboard/database-overview.ts')
@@ -38,7 +45,7 @@ const RESIZE_POLL_MS = 200
 async function showTop(
 	name: string,
 	read: ReadOverview,
-	{ seconds, once }: Pick<TopArguments, 'seconds' | 'once'>,
+	{ seconds, once }: { readonly seconds: number; readonly once: boolean },
 	io: CommandIo,
 ): CommandResult {
 	const render = (overview: Overview) => renderTop(name, overview, io)

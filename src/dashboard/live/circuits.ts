@@ -115,7 +115,7 @@ export class Circuits {
 			rejectedPerSecond: state === 'closed' ? 0 : this.#rateOf(policy).read(rejectedCount, now, sinceMs),
 			sinceMs,
 			probeInMs: isProbing ? Math.ceil(retryAfterMs) : null,
-			lastError: this.#openingError(leaf) ?? (failures > 0 ? findError(layer.key ? key : null) : null),
+			lastError: this.#openingError(leaf) ?? (failures > 0 ? findError(layer.key ? leaf.key : null) : null),
 			isIsolatedHere: this.#isolated.has(policy),
 		}
 		return { row, enteredAt: change?.at }

@@ -6,9 +6,13 @@ import type { FailedCall } from '../contract.ts'
 import { MAX_ERROR_LENGTH, type ShownTexts } from './shown-texts.ts'
 import { SHOWN_ATTEMPTS, type TakenFailure, type TakenRecord } from './take-failure.ts'
 
+/** Returns the value that calls are filtered by. */
+export const reasonOf = ({ rejection, record }: TakenFailure): string =>
+	rejection ?? record.stop ?? 'not-retried'
+
 /** Returns the call as it is shown: without secrets, each text on one line. */
 export function showFailure(taken: TakenFailure, texts: ShownTexts): Omit<FailedCall, 'number'> {
-	const { at, source, key, method, outcome, rejection, attempts, record } = taken
+	const { at, source, key, method, outcome, attempts, record } = taken
 	const { options, pipeline, stop = 'not-retried', value } = record
 	const explanation = explanationOf(record)
 	return {
@@ -20,7 +24,7 @@ export function showFailure(taken: TakenFailure, texts: ShownTexts): Omit<Failed
 		method: texts.name(method, 'method'),
 		outcome,
 		stop,
-		reason: rejection ?? stop,
+		reason: reasonOf(taken),
 		attempts,
 		durationMs: explanation?.durationMs ?? null,
 		error: texts.errorFacts(describeError(value)),

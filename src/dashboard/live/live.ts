@@ -13,19 +13,19 @@ import { ProblemReports } from '../../telemetry/observe/report.ts'
 import { Redactor } from '../../telemetry/redact/redactor.ts'
 import type { ActionResult, FailedCalls } from '../contract.ts'
 import type { CircuitAction, LivePart, Query } from '../parts.ts'
-import { showFailure } from './describe-failure.ts'
-import { FailedCallBuffer } from './failed-calls.ts'
+import { reasonOf, showFailure } from './describe-failure.ts'
+import { FailedCallBuffer, type ShownParts } from './failed-calls.ts'
 import { byPressure, limitRows } from './limits.ts'
 import { leavesOf } from './policies.ts'
 import { byProblemSeverity } from './problems.ts'
 import { type RedactField, ShownTexts } from './shown-texts.ts'
 import { Source } from './source.ts'
-import { outcomeOf, type TakenFailure, takeFailure } from './take-failure.ts'
+import { isOnlyRejected, outcomeOf, type TakenFailure, takeFailure } from './take-failure.ts'
 
 export interface LiveSettings {
 	/** Returns what is shown of a text, after secrets were hidden as in logs. */
 	readonly redact?: RedactField | undefined
-	/** How many failed calls are kept. Default 500. */
+	/** How many failed calls are kept, and as many rejected ones. Default 500. */
 	readonly maxFailedCalls?: number | undefined
 	/** Default: the system's. */
 	readonly runtime?: Runtime | undefined
@@ -61,7 +61,13 @@ class Live implements LivePart {
 		this.#runtime = runtime
 		const reports = new ProblemReports('dashboard')
 		this.#texts = new ShownTexts(new Redactor(redact, reports))
-		this.#failed = new FailedCallBuffer((taken) => showFailure(taken, this.#texts), maxFailedCalls)
+		const shown: ShownParts<TakenFailure> = {
+			source: ({ source }) => source,
+			key: ({ key }) => this.#texts.name(key, 'key'),
+			reason: reasonOf,
+			call: (taken) => showFailure(taken, this.#texts),
+		}
+		this.#failed = new FailedCallBuffer(shown, maxFailedCalls)
 		this.#sources = findSources(things, reports).map(
 			([name, observation]) => new Source(name, observation, runtime, this.#texts),
 		)
@@ -76,7 +82,7 @@ class Live implements LivePart {
 		const lastErrors = this.#lastErrors()
 		const read = this.#sources.map((source) => {
 			const leaves = [...leavesOf(source.observation)]
-			const findError = (key: string | null) => lastErrors.get(errorKey(source.name, key)) ?? null
+			const findError = (key: string | null) => lastErrors.get(source.name)?.get(key)?.() ?? null
 			const circuits = source.circuits.rows(leaves, MAX_CIRCUITS, findError)
 			const problems = source.problems.list(circuits, now, findError(null))
 			return { circuits, problems, limits: limitRows(source.name, leaves, this.#texts) }
@@ -134,7 +140,7 @@ class Live implements LivePart {
 		source.count(call, outcome, now)
 		if (!outcome) return
 		const taken = takeFailure(call, outcome, source.name, { now, wallNow: this.#runtime.wallNow() })
-		this.#failed.add(taken)
+		this.#failed.add(taken, isOnlyRejected(call, outcome))
 		if (call.options?.extension && this.#hintless.push({ call, taken }) === 1) void this.#takeHintsSoon()
 	}
 
@@ -151,19 +157,19 @@ class Live implements LivePart {
 		}
 	}
 
-	/** The last error of each source and of each key of it. */
-	#lastErrors(): ReadonlyMap<string, string> {
-		const errors = new Map<string, string>()
-		for (const { source, key, outcome, error } of this.#failed.newest()) {
-			if (outcome === 'rejected') continue
-			for (const name of [errorKey(source, null), errorKey(source, key)])
-				if (!errors.has(name)) errors.set(name, error)
+	/** The last error of each source, and of each key of it. Only an error that is asked for is described. */
+	#lastErrors(): LastErrors {
+		const errors = new Map<string, Map<string | null, () => string>>()
+		for (const [{ source, key }, error] of this.#failed.failures()) {
+			const ofSource = errors.get(source) ?? new Map([[null, error]])
+			errors.set(source, ofSource)
+			if (key !== undefined && !ofSource.has(key)) ofSource.set(key, error)
 		}
 		return errors
 	}
 }
 
-const errorKey = (source: string, key: string | null): string => JSON.stringify([source, key])
+type LastErrors = ReadonlyMap<string, ReadonlyMap<string | null, () => string>>
 
 /** A client and its extensions may be one thing, whose calls are counted once. */
 function findSources(

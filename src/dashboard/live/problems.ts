@@ -7,7 +7,7 @@ import type { ObservedCircuit } from './circuits.ts'
 import { BUCKET_MS, BUCKETS, type CountKind, LIMIT_REASONS, type Rates } from './rates.ts'
 
 /** The ten to twenty seconds that rates in problems are about. */
-export const RECENT = 2
+const RECENT = 2
 
 /** Fewer failures or rejections are no problem. */
 const MIN_COUNT = 5

@@ -6,7 +6,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RetryRow } from '../contract.ts'
 import { Circuits } from './circuits.ts'
 import { listenToFailures } from './failure-listeners.ts'
-import { Problems, RECENT } from './problems.ts'
+import { Problems } from './problems.ts'
 import { BUCKET_MS, type CountKind, LIMIT_REASONS, Rates } from './rates.ts'
 import type { ShownTexts } from './shown-texts.ts'
 import { errorOf, type FailureOutcome, isUnhealthy, rejectionReason } from './take-failure.ts'
@@ -80,8 +80,8 @@ export class Source {
 			retriesPerSecond: rates.perSecond(now, 'retry', MINUTE),
 			successRate: retried > 0 ? rates.sum(now, 'retried-success', MINUTE) / retried : null,
 			meanRetries: retried > 0 ? rates.sum(now, 'retry', MINUTE) / retried : null,
-			failuresPerSecond: rates.perSecond(now, 'failure', RECENT),
-			rejectedPerSecond: rates.perSecond(now, 'rejected', RECENT),
+			failuresPerSecond: rates.perSecond(now, 'failure', MINUTE),
+			rejectedPerSecond: rates.perSecond(now, 'rejected', MINUTE),
 			failures: rates.series(now, 'failure'),
 			retries: rates.series(now, 'retry'),
 		}

@@ -18,8 +18,17 @@ export function outcomeOf({ ok, stop, rare, value, lastAttempt }: Call): Failure
 	if (ok) return rare?.isSubstituted ? 'fallback' : undefined
 	if (!(stop === 'rejected' || (stop === 'cancelled' && isRejection(value)))) return 'failure'
 	// An attempt before a rejected retry has failed.
-	for (let entry = lastAttempt; entry; entry = entry.previous) if (!isRejection(entry.error)) return 'failure'
-	return 'rejected'
+	return isEveryRejected(lastAttempt) ? 'rejected' : 'failure'
+}
+
+/** True if policies rejected each attempt, also if a fallback replaced the error: the call says nothing about the dependency. */
+export const isOnlyRejected = ({ lastAttempt }: Call, outcome: FailureOutcome): boolean =>
+	outcome === 'rejected' ||
+	(outcome === 'fallback' && lastAttempt !== undefined && isEveryRejected(lastAttempt))
+
+function isEveryRejected(last: AttemptEntry | undefined): boolean {
+	for (let entry = last; entry; entry = entry.previous) if (!isRejection(entry.error)) return false
+	return true
 }
 
 /** Returns the error of a call; of one with a fallback the error that it replaced. */

@@ -17,7 +17,7 @@ const sum = (counts: readonly Count[]): Count => ({
 	isCapped: counts.some(({ isCapped }) => isCapped),
 })
 
-/** Endpoints of webhooks have problems of their own: some of thousands are always down. */
+/** Endpoints that fail have problems of their own: some of thousands are always down. */
 export function outboxProblems(source: string, stats: OutboxStats, times: ProblemTimes): Problem[] {
 	const dueOf = (name: string): Count =>
 		stats.destinations.find(({ destination }) => destination === name)?.due ?? NOTHING
@@ -29,22 +29,15 @@ export function outboxProblems(source: string, stats: OutboxStats, times: Proble
 	)
 	const isServed = ({ destination }: Destination): boolean =>
 		stats.relays.some(({ destinations }) => destinations.some((name) => servesBy(name, destination)))
-	const problems: Problem[] = [...circuits, ...relayProblems(source, stats, times, isServed)]
-	for (const one of stats.destinations) {
-		const { destination, oldestLagMs, due } = one
-		const isLate = oldestLagMs !== null && oldestLagMs > LATE_MS
-		if (isLate && isServed(one) && !blocked.has(destination) && !isEndpoint(destination))
-			problems.push({
-				severity: 'warning',
-				kind: 'messages-late',
-				source,
-				sinceMs: oldestLagMs - LATE_MS,
-				destination,
-				lagMs: oldestLagMs,
-				due,
-			})
-	}
-	problems.push(...deadProblems(source, stats, times))
+	const late = stats.destinations.filter(
+		(one) => (one.oldestLagMs ?? 0) > LATE_MS && isServed(one) && !blocked.has(one.destination),
+	)
+	const problems: Problem[] = [
+		...circuits,
+		...relayProblems(source, stats, times, isServed),
+		...lateProblems(source, late),
+		...deadProblems(source, stats, times),
+	]
 	const { clockBehindMs } = stats
 	if (clockBehindMs > CLOCK_MS)
 		problems.push({
@@ -121,6 +114,23 @@ function relayProblems(
 			due: unserved,
 		})
 	return problems
+}
+
+/** Endpoints are one problem. Those that fail have open circuits, so it is the relays that are late. */
+function lateProblems(source: string, late: readonly Destination[]): Problem[] {
+	const problemOf = (destination: string, parts: readonly Destination[]): Problem => {
+		const lagMs = Math.max(...parts.map(({ oldestLagMs }) => oldestLagMs ?? 0))
+		const due = sum(parts.map((part) => part.due))
+		const sinceMs = lagMs - LATE_MS
+		return { severity: 'warning', kind: 'messages-late', source, sinceMs, destination, lagMs, due }
+	}
+	const endpoints = late.filter(({ destination }) => isEndpoint(destination))
+	return [
+		...late
+			.filter(({ destination }) => !isEndpoint(destination))
+			.map((one) => problemOf(one.destination, [one])),
+		...(endpoints.length > 0 ? [problemOf(ENDPOINT_PATTERN, endpoints)] : []),
+	]
 }
 
 function deadProblems(source: string, { destinations }: OutboxStats, times: ProblemTimes): Problem[] {

@@ -85,7 +85,8 @@ function idleDestinations({ destinations, circuits, relays, hasMoreDestinations 
 }
 
 /** True if relays send nothing to the destination, or only a probe. */
-export const isPaused = ({ state, pausedForMs }: Circuit): boolean => state !== 'closed' || pausedForMs > 0
+export const isPaused = ({ state, pausedForMs }: Pick<Circuit, 'state' | 'pausedForMs'>): boolean =>
+	state !== 'closed' || pausedForMs > 0
 
 function circuitFields(
 	destination: string,

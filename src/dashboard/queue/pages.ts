@@ -29,7 +29,7 @@ export async function readDead(
 			const { errorType, errorMessage } = group
 			return {
 				...selection,
-				count: { count: group.count, isCapped: false },
+				count: { count: group.count, isCapped: group.isCapped },
 				error:
 					errorType === undefined
 						? null

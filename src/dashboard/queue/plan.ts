@@ -14,6 +14,7 @@ import { type QueueSources, requireSource } from './sources.ts'
 const MAX_QUEUED = 1_000
 const PAGE_SIZE = 100
 const MAX_GROUPS = 1_000
+const MAX_DUE = 10_000
 
 interface Matching {
 	readonly matching: Count
@@ -61,11 +62,12 @@ async function matchingOf(
 		case 'replay':
 		case 'discard': {
 			const filter = toFilter(action.selection)
+			const { destination } = filter
 			const [matching, groups] = await Promise.all([
 				outbox.dead.count(filter),
-				outbox.dead.groups(filter, { limit: MAX_GROUPS }),
+				destination === undefined ? outbox.dead.groups(filter, { limit: MAX_GROUPS }) : [{ destination }],
 			])
-			return { matching, destinations: distinct(groups) }
+			return { matching, destinations: matching.count === 0 ? [] : distinct(groups) }
 		}
 		case 'retry':
 		case 'expire':
@@ -75,12 +77,9 @@ async function matchingOf(
 			return one(found?.status === 'sent' ? [found.destination] : [])
 		}
 		default: {
-			const { destinations } = await outbox.stats()
-			const found = destinations.find(({ destination }) => destination === action.destination)
-			return {
-				matching: found?.due ?? { count: 0, isCapped: false },
-				destinations: [action.destination],
-			}
+			const { destination } = action
+			const { destinations } = await outbox.store.stats(MAX_DUE, destination)
+			return { matching: destinations[0]?.due ?? { count: 0, isCapped: false }, destinations: [destination] }
 		}
 	}
 }
@@ -119,7 +118,7 @@ const distinct = (rows: readonly { readonly destination: string }[]): readonly s
 /** Returns the destinations that relays do not send to now. */
 async function waitingOf(outbox: Outbox, destinations: readonly string[]): Promise<readonly string[]> {
 	if (destinations.length === 0) return []
-	const { circuits } = await outbox.stats()
+	const circuits = await outbox.store.circuits(destinations)
 	const paused = new Set(circuits.filter(isPaused).map(({ destination }) => destination))
 	return destinations.filter((destination) => paused.has(destination))
 }

@@ -1,8 +1,10 @@
 /** Who may use the dashboard: what `authorize` returns, and without it this machine only. */
+import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Access } from '../contract.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { Exchange } from './exchange.ts'
 import { Rejection } from './rejection.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 const LOOPBACK_ADDRESS = /^(::ffff:)?127(\.\d{1,3}){3}$|^::1$/
 /** Names that a browser resolves without DNS, so that no other site can get a name that leads here. */
@@ -13,11 +15,11 @@ const FORWARDED =
 
 export async function findAccess(
 	{ request, native, peer }: Exchange,
-	authorize: DashboardOptions['authorize'],
+	{ authorize, runtime }: Pick<DashboardOptions, 'authorize'> & { readonly runtime: Runtime },
 ): Promise<Access | Rejection> {
 	if (!authorize) return isLocal(request, peer) ? 'all' : unauthorized(LOCAL_ONLY)
-	const access: unknown = await authorize(request, native)
-	if (access === 'all' || access === 'read') return access
+	const access: unknown = await withTimeLimit('authorize', () => authorize(request, native), request, runtime)
+	if (access === 'all' || access === 'read' || access instanceof Rejection) return access
 	if (access === false) return unauthorized('authorize returned false for this request.')
 	throw new TypeError("authorize must return 'all', 'read' or false")
 }

@@ -2,7 +2,7 @@
 import type { Exchange, JsonBody } from './exchange.ts'
 import type { MountSettings } from './mount.ts'
 import { BodyReader, parsedBody } from './read-body.ts'
-import { invalid, Rejection } from './rejection.ts'
+import { clientLeft, invalid, Rejection } from './rejection.ts'
 import { respondRejected } from './responses.ts'
 
 /** The part of Node's request that is used. The compatibility API of HTTP/2 has it too. */
@@ -119,7 +119,7 @@ function readNodeBody(request: DashboardNodeRequest): Promise<JsonBody | Rejecti
 	if (request.readableDidRead) return Promise.resolve(parsedBody(parsed))
 	const body = new BodyReader()
 	return new Promise((resolve) => {
-		const leave = () => resolve(invalid('The client has disconnected.'))
+		const leave = () => resolve(clientLeft())
 		// After the limit the rest is read and dropped: a client that is still sending would not see a response.
 		request.on('data', (chunk) => {
 			if (!body.add(chunk)) resolve(body.result())

@@ -1,14 +1,14 @@
 /** The overview for all viewers: read at most once a second, written as text once for each change, however many look at it. */
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Access, Overview, Problem } from '../contract.ts'
+import { type Access, OVERVIEW_FORMAT, type Overview, type Problem } from '../contract.ts'
 import type { LivePart, QueuePart } from '../parts.ts'
 import { hostAndPid } from './process.ts'
 import { type Latest, Viewer } from './viewer.ts'
 
 /** A viewer gets no more than one event in this time, and requests in this time share one overview. */
 const INTERVAL_MS = 1_000
-/** Proxies close connections on which nothing is sent. */
+/** Proxies close connections on which nothing is sent, and the page polls when it receives nothing for longer. */
 const HEARTBEAT_MS = 15_000
 /** After this time a client connects again, and `authorize` is asked again. It also frees connections that are not read. */
 const MAX_STREAM_MS = 300_000
@@ -17,7 +17,8 @@ const MAX_STREAMS = 1_000
 const RETRY_MS = 2_000
 
 const encoder = new TextEncoder()
-const HEARTBEAT = encoder.encode(':\n\n')
+/** A browser does not report comments, and ignores events without data. */
+const HEARTBEAT = encoder.encode('event: alive\ndata: 1\n\n')
 
 interface State extends Latest {
 	readonly readAt: number
@@ -151,6 +152,7 @@ export class OverviewFeed {
 		const { problems: queueProblems, ...queue } = await this.#queue.overview()
 		const { problems: liveProblems, ...live } = this.#live.overview()
 		const overview: Omit<Overview, 'at' | 'access'> = {
+			format: OVERVIEW_FORMAT,
 			process: { ...hostAndPid(), startedAt: this.#startedAt },
 			isDatabaseOnly,
 			problems: [...liveProblems, ...queueProblems].sort(byWeight),

@@ -16,3 +16,6 @@ export class Rejection {
 export const notFound = (): Rejection => new Rejection(404, 'not-found', 'The dashboard has no such path.')
 
 export const invalid = (message: string): Rejection => new Rejection(400, 'invalid', message)
+
+/** The response is not read. */
+export const clientLeft = (): Rejection => invalid('The client has disconnected.')

@@ -16,6 +16,7 @@ import { findPlace, type Place } from './paths.ts'
 import { isOfCircuit, readAction } from './read-action.ts'
 import { invalid, notFound, Rejection } from './rejection.ts'
 import { NOT_STORED, respond, respondJson, respondRejected, withoutBody } from './responses.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 export interface ServerSettings extends Pick<DashboardOptions, 'authorize' | 'actor' | 'onAction'> {
 	readonly runtime: Runtime
@@ -86,8 +87,8 @@ export class DashboardServer {
 
 	async #answer(exchange: Exchange): Promise<Response> {
 		const { request } = exchange
-		const access = await findAccess(exchange, this.#settings.authorize).catch((error) => this.#failed(error))
-		if (access instanceof Rejection) return respondRejected(access)
+		const access = await findAccess(exchange, this.#settings).catch((error) => this.#failed(error))
+		if (access instanceof Rejection) return this.#rejected(access)
 		if (this.#isClosed) return respondRejected(closed())
 		const { search, searchParams } = new URL(request.url)
 		const place = findPlace(exchange, search)
@@ -96,8 +97,14 @@ export class DashboardServer {
 			wrongMethod(place, request.method) ??
 			(request.method !== 'POST' && isForeignRead(request) ? crossOrigin() : undefined) ??
 			(await this.#find(place, exchange, access, Object.fromEntries(searchParams)))
-		if (answer instanceof Rejection) return respondRejected(answer)
+		if (answer instanceof Rejection) return this.#rejected(answer)
 		return answer instanceof Response ? answer : respondJson(request, JSON.stringify(answer))
+	}
+
+	/** A function of the application that hangs is a problem of the program, and not only of this client. */
+	#rejected(rejection: Rejection): Response {
+		if (rejection.body.code === 'timeout') this.report(new Error(rejection.body.message))
+		return respondRejected(rejection)
 	}
 
 	#wrongPlace(place: Place): Rejection | undefined {
@@ -169,10 +176,11 @@ export class DashboardServer {
 		}
 	}
 
-	async #actorOf({ request, native }: Exchange): Promise<string> {
-		const { actor } = this.#settings
-		const by: unknown = actor ? await actor(request, native) : 'dashboard'
-		if (typeof by === 'string' && by !== '') return by
+	async #actorOf({ request, native }: Exchange): Promise<string | Rejection> {
+		const { actor, runtime } = this.#settings
+		if (!actor) return 'dashboard'
+		const by: unknown = await withTimeLimit('actor', () => actor(request, native), request, runtime)
+		if ((typeof by === 'string' && by !== '') || by instanceof Rejection) return by
 		throw new TypeError('actor must return a text that is not empty')
 	}
 

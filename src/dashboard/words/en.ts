@@ -11,11 +11,13 @@ const wait = (value: Count): string =>
 	`${counted(value, 'message')} ${value.count === 1 && !value.isCapped ? 'waits' : 'wait'}`
 const calls = (rate: number): string => `${formatSignificant(rate)} calls/s`
 const duration = (ms: number): string => formatDuration(ms)
-const since = (ms: number | null): string => (ms === null ? '' : ` for ${duration(ms)}`)
+/** For sentences, which need no milliseconds. */
+const span = (ms: number): string => (ms < 1_000 ? formatSeconds(ms) : duration(ms))
+const since = (ms: number | null): string => (ms === null ? '' : ` for ${span(ms)}`)
 const rejected = (rate: number): string => (rate > 0 ? `, ${calls(rate)} rejected` : '')
 const lastError = (error: string | null): string => (error === null ? '' : `; last error ${error}`)
-const nextProbe = (ms: number | null): string => (ms === null ? '' : `; next probe in ${duration(ms)}`)
-const ends = (ms: number | null): string => (ms === null ? '; no end is set' : `; ends in ${duration(ms)}`)
+const nextProbe = (ms: number | null): string => (ms === null ? '' : `; next probe in ${span(ms)}`)
+const ends = (ms: number | null): string => (ms === null ? '; no end is set' : `; ends in ${span(ms)}`)
 const by = (name: string | null): string => (name === null ? '' : ` by ${name}`)
 const because = (reason: string | null): string => (reason === null ? '' : ` (${reason})`)
 const circuit = (problem: Parameters<typeof circuitName>[0]): string =>
@@ -50,7 +52,8 @@ export const en: Words = {
 			`destination ${p.destination} asked for a pause (Retry-After)${since(p.sinceMs)}, ${wait(p.due)}${ends(p.endsInMs)}`,
 		'messages-late': (p) =>
 			`messages to ${p.destination} are ${duration(p.lagMs)} late, ${counted(p.due, 'message')} due`,
-		'no-relay': (p) => `no relay is running${since(p.sinceMs)}, ${wait(p.due)}`,
+		'no-relay': (p) =>
+			`no running relay serves ${counted(p.due, 'due message')}${p.sinceMs === null ? '' : `,${since(p.sinceMs)}`}`,
 		'relay-ended': (p) =>
 			`relay ${p.relay} ended without a shutdown${p.sinceMs === null ? '' : ` ${duration(p.sinceMs)} ago`}`,
 		'dead-letters': (p) => `${counted(p.dead, 'dead letter')} to ${p.destination}`,
@@ -71,7 +74,7 @@ export const en: Words = {
 		'destination-paused': 'Resume the destination when it may receive messages again.',
 		'destination-retry-after': 'Wait: the receiver has asked for it. Messages are kept.',
 		'messages-late': 'Add relays, or raise the concurrency of the destination.',
-		'no-relay': 'Start a relay. Messages are kept until then.',
+		'no-relay': 'Start a relay that serves their destinations. Messages are kept until then.',
 		'relay-ended': 'Check why the process ended. Other relays send its messages after the lease.',
 		'dead-letters': 'Fix the cause, then replay them, with a canary first.',
 		'endpoints-disabled': 'Ask the customer, then enable the endpoint and send again what it missed.',

@@ -9,11 +9,13 @@ const translated = (text: string): string =>
 	text.replaceAll(/\b(d|h|min|s|ms)\b/g, (unit) => UNITS[unit] ?? unit)
 
 const duration = (ms: number): string => translated(formatDuration(ms))
-const count = ({ count, isCapped }: Count): string => `${formatNumber(count)}${isCapped ? ' 以上' : ''}`
+/** For sentences, which need no milliseconds. */
+const span = (ms: number): string => (ms < 1_000 ? translated(formatSeconds(ms)) : duration(ms))
+const count = ({ count, isCapped }: Count): string => `${formatNumber(count)}${isCapped ? '+' : ''}`
 const items = ({ count, isCapped }: Count): string => `${formatNumber(count)} 件${isCapped ? '以上' : ''}`
 const calls = (rate: number): string => `毎秒 ${formatSignificant(rate)} 件`
 /** Starts with a space, as before every number in a text. */
-const since = (ms: number | null): string => (ms === null ? '' : ` ${duration(ms)}前から`)
+const since = (ms: number | null): string => (ms === null ? '' : ` ${span(ms)}前から`)
 const rejected = (rate: number): string => (rate > 0 ? `（${calls(rate)}の呼び出しを拒否）` : '')
 const lastError = (error: string | null): string => (error === null ? '' : `。最後のエラー: ${error}`)
 const waiting = (due: Count): string => `${items(due)}のメッセージが待機中`
@@ -39,20 +41,21 @@ export const ja: Words = {
 		'circuit-isolated': (p) =>
 			`${circuit(p)}を${since(p.sinceMs)}手動で遮断中${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
 		'circuit-half-open': (p) =>
-			`${circuit(p)}が${since(p.sinceMs)}ハーフオープン。少数の試行だけを通しています${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
+			`${circuit(p)}が${since(p.sinceMs)}ハーフオープン。少数のプローブだけを通しています${rejected(p.rejectedPerSecond)}${lastError(p.lastError)}`,
 		'calls-failing': (p) =>
 			`${since(p.sinceMs)}${calls(p.failuresPerSecond)}の呼び出しが失敗${lastError(p.lastError)}`.trimStart(),
 		'calls-rejected': (p) =>
 			`${since(p.sinceMs)}${calls(p.rejectedPerSecond)}の呼び出しを拒否（${p.reason}）`.trimStart(),
 		'destination-open': (p) =>
-			`宛先 ${p.destination} のサーキットが${since(p.sinceMs)}オープン、${waiting(p.due)}${p.endsInMs === null ? '' : `。次の試行は ${duration(p.endsInMs)}後`}`,
+			`宛先 ${p.destination} のサーキットが${since(p.sinceMs)}オープン、${waiting(p.due)}${p.endsInMs === null ? '' : `。次のプローブは ${span(p.endsInMs)}後`}`,
 		'destination-paused': (p) =>
-			`宛先 ${p.destination} を${since(p.sinceMs)}一時停止中${operator(p.by, p.reason)}、${waiting(p.due)}。${p.endsInMs === null ? '終了時刻は未設定' : `${duration(p.endsInMs)}後に再開`}`,
+			`宛先 ${p.destination} を${since(p.sinceMs)}一時停止中${operator(p.by, p.reason)}、${waiting(p.due)}。${p.endsInMs === null ? '終了時刻は未設定' : `${span(p.endsInMs)}後に再開`}`,
 		'destination-retry-after': (p) =>
-			`宛先 ${p.destination} は Retry-After により${since(p.sinceMs)}停止中、${waiting(p.due)}${p.endsInMs === null ? '' : `。${duration(p.endsInMs)}後に再開`}`,
+			`宛先 ${p.destination} は Retry-After により${since(p.sinceMs)}停止中、${waiting(p.due)}${p.endsInMs === null ? '' : `。${span(p.endsInMs)}後に再開`}`,
 		'messages-late': (p) =>
 			`宛先 ${p.destination} への送信が ${duration(p.lagMs)}遅延、送信可能なメッセージは ${items(p.due)}`,
-		'no-relay': (p) => `${since(p.sinceMs)}リレーが 1 つも動いていません。${waiting(p.due)}`.trimStart(),
+		'no-relay': (p) =>
+			`${since(p.sinceMs)}宛先を担当するリレーが動いていません。${waiting(p.due)}`.trimStart(),
 		'relay-ended': (p) =>
 			`リレー ${p.relay} が${p.sinceMs === null ? '' : ` ${duration(p.sinceMs)}前に`}異常終了`,
 		'dead-letters': (p) => `宛先 ${p.destination} のデッドレターが ${items(p.dead)}`,
@@ -63,16 +66,16 @@ export const ja: Words = {
 		unreadable: (p) => `${since(p.sinceMs)}状態を取得できません: ${p.error}`.trimStart(),
 	},
 	advice: {
-		'circuit-open': '依存先を復旧してください。試行が成功すると、サーキットは自動で閉じます。',
+		'circuit-open': '依存先を復旧してください。プローブが成功すると、サーキットは自動で閉じます。',
 		'circuit-isolated': '依存先を呼び出してよい状態になったら、遮断を解除してください。',
-		'circuit-half-open': 'そのままお待ちください。試行が成功すると、サーキットは閉じます。',
+		'circuit-half-open': 'そのままお待ちください。プローブが成功すると、サーキットは閉じます。',
 		'calls-failing': '失敗した呼び出しの説明を確認してください。',
 		'calls-rejected': '上限と負荷が見合っているか確認してください。',
-		'destination-open': '受信側を復旧してください。メッセージは失われず、試行が成功すると送信されます。',
+		'destination-open': '受信側を復旧してください。メッセージは失われず、プローブが成功すると送信されます。',
 		'destination-paused': '受信側が受け取れる状態になったら、再開してください。',
 		'destination-retry-after': 'そのままお待ちください。受信側からの要求です。メッセージは失われません。',
 		'messages-late': 'リレーを増やすか、宛先の同時送信数を上げてください。',
-		'no-relay': 'リレーを起動してください。それまでメッセージは失われません。',
+		'no-relay': 'その宛先を担当するリレーを起動してください。それまでメッセージは失われません。',
 		'relay-ended':
 			'プロセスが終了した原因を確認してください。送信中だったメッセージは、リース終了後に他のリレーが送信します。',
 		'dead-letters': '原因を取り除いてから、まずカナリアで再投入してください。',

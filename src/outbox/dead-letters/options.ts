@@ -109,6 +109,8 @@ export interface DeadLetterGroup {
 	readonly errorType: string | undefined
 	readonly errorMessage: string | undefined
 	readonly count: number
+	/** True if counting stopped there, at 10,000 or fewer: the group may have more. */
+	readonly isCapped: boolean
 	readonly firstAt: Date
 	readonly lastAt: Date
 	/** The id of the oldest message of the group. */

@@ -37,6 +37,15 @@ export const MAX_SAMPLE = 1_000
 export const BLOCKING_FAILURES = 2
 export const BLOCKING_WAIT_MS = 60_000
 
+/** Groups of dead letters are found one by one up to this many. With more, all dead letters are read. */
+export const MAX_GROUPS = 5_000
+const MAX_OF_GROUP = 10_000
+const MAX_OF_GROUPS = 500_000
+
+/** Returns how far each of `groups` groups of dead letters is counted. */
+export const groupLimit = (groups: number): number =>
+	Math.min(MAX_OF_GROUP, Math.floor(MAX_OF_GROUPS / groups))
+
 /** Returns how far each of `destinations` destinations is counted. */
 export const limitPerDestination = (limit: number, destinations: number): number =>
 	Math.min(limit, Math.max(MIN_LIMIT, Math.floor((TOTAL_FACTOR * limit) / Math.max(1, destinations))))

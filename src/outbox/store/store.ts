@@ -212,6 +212,8 @@ export interface DeadGroupRow {
 	readonly errorType: string | null
 	readonly errorMessage: string | null
 	readonly count: number
+	/** True if counting stopped there: the group may have more. */
+	readonly isCapped: boolean
 	readonly firstAt: number
 	readonly lastAt: number
 	/** Id of the oldest message of the group. */
@@ -229,7 +231,7 @@ export interface MessageEdit {
 
 /** Lists, replays and discards dead letters. */
 export interface DeadLetterStore {
-	/** Returns the largest groups first. */
+	/** Returns the largest groups first. A store may stop counting a group, at 100 or more. */
 	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroupRow[]>
 	/** Counts matching dead letters, up to `limit`. */
 	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>

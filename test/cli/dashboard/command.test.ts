@@ -2,14 +2,15 @@
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { MessageView, Overview } from '../../../src/dashboard/contract.ts'
+import type { MessageView } from '../../../src/dashboard/contract.ts'
 import { Inbox, Outbox, sqliteInboxStore, sqliteOutboxStore, Webhooks } from '../../../src/outbox/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { listen } from '../../support/listen.ts'
 import { temporaryFolder } from '../../support/temporary-file.ts'
 import { enqueue } from '../outbox/fixtures.ts'
-import { type Running, run, start } from '../outbox/run-yaoki.ts'
+import { run, start } from '../outbox/run-yaoki.ts'
 import { MAIN, Spawned } from '../spawned.ts'
+import { overviewOf, serve } from './serve.ts'
 
 async function database() {
 	const file = join(temporaryFolder(), 'shop.db')
@@ -17,23 +18,6 @@ async function database() {
 	onTestFinished(() => outbox.close())
 	await outbox.migrate()
 	return { file, outbox }
-}
-
-/** Starts the command. Returns the URL that it prints. */
-async function serve(args: readonly string[], env = {}): Promise<Running & { readonly url: string }> {
-	const running = start(['dashboard', '--port', '0', ...args], env)
-	onTestFinished(async () => {
-		running.interrupt()
-		await running.ended
-	})
-	await Promise.race([eventually(() => expect(running.stdout.text).toMatch(/^http:/)), running.ended])
-	return Object.assign(running, { url: running.stdout.text.trim() })
-}
-
-const overviewOf = async (url: string): Promise<Overview> => {
-	const response = await fetch(`${url}_yaoki/api/overview`)
-	expect(response.status).toBe(200)
-	return response.json()
 }
 
 describe('yaoki dashboard', () => {

@@ -1,5 +1,5 @@
 /** An overview with a row of each kind, and a terminal that understands the codes of `yaoki top`. */
-import type { Overview } from '../../../src/dashboard/contract.ts'
+import { OVERVIEW_FORMAT, type Overview } from '../../../src/dashboard/contract.ts'
 
 const count = (value: number, isCapped = false) => ({ count: value, isCapped })
 
@@ -16,6 +16,7 @@ const counts = {
 const NOW: number = Date.UTC(2026, 0, 1)
 
 export const OVERVIEW: Overview = {
+	format: OVERVIEW_FORMAT,
 	at: NOW,
 	access: 'all',
 	process: { host: 'shop-1', pid: 4711, startedAt: NOW - 300_000 },

@@ -82,6 +82,36 @@ describe('yaoki top URL', () => {
 		expect(stderr).toContain(hint)
 	})
 
+	const html: OnRequest = (_, response) =>
+		void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>hunter2</h1>')
+
+	test.each([
+		['a page', html, 'HTTP 200 with text/html, not an overview'],
+		['a text that is no JSON', answer(200, undefined), 'not an overview'],
+		['null', answer(200, null), 'not an overview'],
+		['a list', answer(200, [OVERVIEW]), 'not an overview'],
+		['another API', answer(200, { at: 'hunter2' }), 'not an overview'],
+	])('%s of a wrong server is named, without its contents', async (_, respond, expected) => {
+		const origin = await serve(respond)
+		const { code, stdout, stderr } = await run(['top', origin, '--json'])
+		expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+		expect(stderr).toContain(`There is no dashboard at ${origin} (`)
+		expect(stderr).toContain(expected)
+		expect(stderr).toContain('Give the URL of its page in a browser')
+		expect(stderr).not.toContain('hunter2')
+	})
+
+	test('a server with another version of the overview is named', async () => {
+		const { code, stderr } = await run([
+			'top',
+			await serve(answer(200, { ...OVERVIEW, format: 0 })),
+			'--once',
+		])
+		expect(code).toBe(3)
+		expect(stderr).toContain('have different versions of Yaoki')
+		expect(stderr).toContain('Use the version of the server')
+	})
+
 	test('does not follow a redirect, which would send the token to another page', async () => {
 		const other: (string | undefined)[] = []
 		const login = await serve((request, response) => {
@@ -110,6 +140,9 @@ describe('yaoki top URL', () => {
 		[['--header', 'a: b'], '--header requires the URL'],
 		[['http://127.0.0.1', '--header', 'nonsense'], "must have the form 'name: value'"],
 		[['http://127.0.0.1', '--seconds', '0'], '--seconds'],
+		[['http://127.0.0.1:1', '--seconds', '2', '--once'], '--seconds cannot be combined with --once.'],
+		[['http://127.0.0.1:1', '-s', '5', '--json'], '--seconds cannot be combined with --json.'],
+		[['--database', 'shop.db', '--seconds', '5', '--once'], '--seconds cannot be combined with --once.'],
 	])('rejects %j', async (args, message) => {
 		const { code, stderr } = await run(['top', ...args])
 		expect(code).toBe(2)

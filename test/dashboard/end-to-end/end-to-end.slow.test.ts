@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { en } from '../../../dashboard-page/words/words-en.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ACCESS_HEADER, HOSTILE, type Program, startProgram, USER_HEADER } from './program.ts'
+import { ACCESS_HEADER, type Program, startProgram, USER_HEADER } from './program.ts'
 import { act, open as openPage, row, shows, view } from './steps.ts'
 
 // The page is built from its sources, without dist/, which another test may be writing.
@@ -12,6 +12,9 @@ vi.mock('../../../src/dashboard/server/page-data.ts', async () => {
 	const { buildDashboardPage } = await import('../../../scripts/dashboard-page.ts')
 	return { PAGE: (await buildDashboardPage()).assets }
 })
+
+/** What a hostile customer may enter: markup, a terminal's escape code, and a character that changes the writing direction. */
+const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[2J\u0007\u202e'
 
 describe.skipIf(isSkipped)('the page on a program', () => {
 	let browser: Browser
@@ -156,5 +159,17 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		const destination = row(page, en.destinations, 'receipts')
 		await act(page, destination, en.buttons.pause, 'after the restart')
 		await shows(page, /^outbox: destination receipts paused by mika/)
+	})
+
+	test('a page whose cookie has expired renews its token, and acts once', async () => {
+		const page = await open()
+		const destination = row(page, en.destinations, 'receipts')
+		await destination.getByRole('button', { name: en.buttons.pause }).waitFor()
+		await page.context().clearCookies()
+		await act(page, destination, en.buttons.pause, 'after a week')
+		await shows(page, /^outbox: destination receipts paused by mika/)
+		await view(page, en.views.audit)
+		await row(page, en.audit, 'after a week').waitFor()
+		expect(await row(page, en.audit, 'after a week').count()).toBe(1)
 	})
 })

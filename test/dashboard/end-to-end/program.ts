@@ -15,9 +15,6 @@ const CALL_INTERVAL_MS = 25
 /** One of this many payments has a receipt. */
 const RECEIPT_EVERY = 4
 
-/** What a hostile customer may enter: markup, a terminal's escape code, and a character that changes the writing direction. */
-export const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[2J\u0007\u202e'
-
 /** The access of a request. A proxy in front of a real program would set these headers. */
 export const USER_HEADER = 'x-user'
 export const ACCESS_HEADER = 'x-access'
@@ -71,7 +68,7 @@ export async function startProgram(): Promise<Program> {
 	await relay.start()
 
 	const enqueue = async (order: string): Promise<string> => {
-		const payload = { order, customer: { name: 'Sato', note: HOSTILE } }
+		const payload = { order, customer: { name: 'Sato', note: 'a gift' } }
 		const { id } = await outbox.enqueue({
 			topic: 'order.paid',
 			destination: 'receipts',

@@ -169,7 +169,9 @@ test('retries are counted over the last minute', async () => {
 		retriesPerSecond: 3,
 	})
 	expect(live.overview().failedCalls).toBe(1)
-	await runtime.advance(70_000)
+	await runtime.advance(40_000)
+	expect(live.overview().retries[0]?.failuresPerSecond).toBeCloseTo(1 / 40)
+	await runtime.advance(30_000)
 	const [row] = live.overview().retries
 	expect(row).toMatchObject({ successRate: null, meanRetries: null, retriesPerSecond: 0 })
 	expect(row?.retries.at(-8)).toBe(3)

@@ -4,7 +4,7 @@ import { bulkhead, circuitBreaker, fallback, keyed, pipeline, rateLimiter, retry
 import { resilientFetch } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
 import type { FailedCall } from '../../../src/dashboard/contract.ts'
-import { FailedCallBuffer } from '../../../src/dashboard/live/failed-calls.ts'
+import { FailedCallBuffer, type ShownParts } from '../../../src/dashboard/live/failed-calls.ts'
 import { createLive } from '../../../src/dashboard/live/live.ts'
 import { errorOf, fail } from './setup.ts'
 
@@ -26,19 +26,33 @@ const call = (...[source, key, reason]: Facts): Omit<FailedCall, 'number'> => ({
 	explanation: [],
 })
 
+const SHOWN: ShownParts<Facts> = {
+	source: ([source]) => source,
+	key: ([, key]) => key,
+	reason: ([, , reason]) => reason,
+	call: (facts) => call(...facts),
+}
+
 const NAMES = ['a', 'b', 'c']
 
-test('pages of the ring are those of a list that keeps the last calls, whatever the filter', () => {
+test('pages are those of two lists that keep the last failures and the last rejections, whatever the filter', () => {
 	const name = fc.constantFrom(...NAMES)
-	const calls = fc.array(fc.tuple(name, fc.option(name), name), { maxLength: 300 })
+	const calls = fc.array(fc.tuple(name, fc.option(name), name, fc.boolean()), { maxLength: 300 })
 	const filter = fc.record({ source: name, key: name, reason: name }, { requiredKeys: [] })
 	fc.assert(
 		fc.property(calls, fc.integer({ min: 1, max: 150 }), filter, (added, size, query) => {
-			const buffer = new FailedCallBuffer((facts: Facts) => call(...facts), size)
-			for (const facts of added) buffer.add(facts)
-			const kept = added
-				.map(([source, key, reason], index) => ({ number: index + 1, source, key, reason }))
-				.slice(-size)
+			const buffer = new FailedCallBuffer(SHOWN, size)
+			for (const [source, key, reason, isRejection] of added) buffer.add([source, key, reason], isRejection)
+			const numbered = added.map(([source, key, reason, isRejection], index) => ({
+				number: index + 1,
+				source,
+				key,
+				reason,
+				isRejection,
+			}))
+			const failures = numbered.filter((one) => !one.isRejection)
+			const rejections = numbered.filter((one) => one.isRejection)
+			const kept = [...failures.slice(-size), ...rejections.slice(-size)].sort((a, b) => a.number - b.number)
 			const expected = kept
 				.filter(
 					(one) =>
@@ -52,7 +66,10 @@ test('pages of the ring are those of a list that keeps the last calls, whatever 
 			let before: string | undefined
 			for (;;) {
 				const page = buffer.page({ ...query, before })
-				expect(page.forgotten).toBe(added.length - kept.length)
+				expect(page.leftOut).toEqual({
+					failures: Math.max(0, failures.length - size),
+					rejections: Math.max(0, rejections.length - size),
+				})
 				expect(page.sources).toEqual([...new Set(kept.map(({ source }) => source))].sort())
 				expect(page.calls.length).toBeLessThanOrEqual(50)
 				found.push(...page.calls.map(({ number }) => number))
@@ -65,7 +82,7 @@ test('pages of the ring are those of a list that keeps the last calls, whatever 
 })
 
 test.each(['', '-1', '1.5', 'x', '9'.repeat(400)])('rejects %j as before', (before) => {
-	expect(() => new FailedCallBuffer(() => call('', '', '')).page({ before })).toThrow(
+	expect(() => new FailedCallBuffer(SHOWN).page({ before })).toThrow(
 		expect.objectContaining({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'before' }),
 	)
 })
@@ -74,6 +91,24 @@ test.each([0, 1.5, Number.NaN])('rejects %s as maxFailedCalls', (maxFailedCalls)
 	expect(() => createLive({}, { maxFailedCalls })).toThrow(
 		expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath: 'maxFailedCalls' }),
 	)
+})
+
+test('explains the calls of a page, and no others: an outage fails thousands between two reads', async () => {
+	const runtime = virtualRuntime()
+	const policy = retry({ maxRetries: 0, runtime })
+	let described = 0
+	const redact = (text: string, field: string) => {
+		if (field === 'errorMessage') described++
+		return text
+	}
+	const live = createLive({ policy }, { runtime, redact, maxFailedCalls: 10_000 })
+	for (let index = 0; index < 2_000; index++)
+		await policy.execute(fail(`HTTP 503 of ${index}`)).catch(() => {})
+	expect(live.overview().problems).toMatchObject([{ lastError: 'HTTP 503 of 1999' }])
+	const ofOverview = described
+	expect(ofOverview).toBeLessThan(10)
+	expect(live.calls({ source: 'policy', reason: 'retries-exhausted' }).calls).toHaveLength(50)
+	expect(described).toBeLessThanOrEqual(50 * ofOverview)
 })
 
 test('has the explanation of a call whose retries are exhausted', async () => {
@@ -232,6 +267,31 @@ describe('hostile errors', () => {
 	})
 })
 
+test('thousands of rejections by an open circuit do not displace the failures that opened it', async () => {
+	const runtime = virtualRuntime()
+	const breaker = () => circuitBreaker({ failureThreshold: 2, resetTimeoutMs: 600_000 })
+	const plain = pipeline({ runtime }, retry({ maxRetries: 0 }), breaker())
+	const degraded = pipeline({ runtime }, fallback('cached'), retry({ maxRetries: 0 }), breaker())
+	const live = createLive({ plain, degraded }, { runtime, maxFailedCalls: 10 })
+	for (let call = 0; call < 1_000; call++)
+		for (const policy of [plain, degraded])
+			await errorOf(runtime, policy.execute(fail('connect ECONNREFUSED')))
+	const { calls, leftOut } = live.calls({})
+	expect(calls.slice(10).map(({ source, number, error }) => [source, number, error])).toEqual([
+		['degraded', 4, 'connect ECONNREFUSED'],
+		['plain', 3, 'connect ECONNREFUSED'],
+		['degraded', 2, 'connect ECONNREFUSED'],
+		['plain', 1, 'connect ECONNREFUSED'],
+	])
+	expect(calls.map(({ number }) => number).slice(0, 10)).toEqual([
+		2_000, 1_999, 1_998, 1_997, 1_996, 1_995, 1_994, 1_993, 1_992, 1_991,
+	])
+	expect(calls).toHaveLength(14)
+	expect(leftOut).toEqual({ failures: 0, rejections: 1_986 })
+	expect(live.calls({ reason: 'circuit-open' }).calls).toHaveLength(5)
+	expect(live.overview().problems[0]).toMatchObject({ lastError: 'connect ECONNREFUSED' })
+})
+
 test('memory does not grow with keys and calls', async () => {
 	const clock = virtualRuntime()
 	const policy = pipeline(
@@ -247,6 +307,6 @@ test('memory does not grow with keys and calls', async () => {
 	const { circuits, failedCalls } = live.overview()
 	expect(failedCalls).toBe(3_000)
 	expect(circuits).toHaveLength(1_000)
-	expect(live.calls({})).toMatchObject({ forgotten: 2_980 })
+	expect(live.calls({})).toMatchObject({ leftOut: { failures: 2_980, rejections: 0 } })
 	expect(live.calls({}).calls).toHaveLength(20)
 })

@@ -1,6 +1,8 @@
 /** The built page in Chromium, with sample data and the content security policy of the dashboard. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { en as pageEn } from '../../../dashboard-page/words/words-en.ts'
+import { ja as pageJa } from '../../../dashboard-page/words/words-ja.ts'
 import { type Assets, buildDashboardPage } from '../../../scripts/dashboard-page.ts'
 import { en } from '../../../src/dashboard/words/en.ts'
 import { ja } from '../../../src/dashboard/words/ja.ts'
@@ -9,7 +11,7 @@ import { ENDPOINT_PATTERN } from '../../../src/webhooks/endpoint-names.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { contrast } from '../../sim/charts/contrast.ts'
 import { type ColorPair, TEXT_COLORS, UNNAMED } from './in-page.ts'
-import { PROBLEMS } from './sample.ts'
+import { PROBLEMS, sampleCalls } from './sample.ts'
 import { type SampleServer, startSampleServer } from './sample-server.ts'
 
 const VIEWS = [
@@ -108,14 +110,79 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.waitForSelector('.content:not(.old)')
 	})
 
-	test('asks for the overview while the stream does not work', async () => {
+	/** Opens the page with a clock of the test. */
+	async function openWithClock(prepare: (page: Page) => Promise<unknown>): Promise<Page> {
 		const context = await browser.newContext()
 		context.setDefaultTimeout(PATIENCE_MS)
 		const page = await context.newPage()
-		await page.route('**/api/stream', (route) => route.abort())
+		await page.clock.install()
+		await prepare(page)
 		await page.goto(server.url)
+		return page
+	}
+
+	test('asks for the overview while the stream does not work, and does not call its figures old', async () => {
+		let streams = 0
+		const page = await openWithClock((one) =>
+			one.route('**/api/stream', (route) => {
+				streams++
+				return route.fulfill({ status: 503 })
+			}),
+		)
 		await page.waitForSelector('.connection.polling')
 		await page.waitForSelector('main .card')
+		await page.evaluate(`
+			seen = []
+			new MutationObserver(() => seen.push(document.querySelector('.connection').className))
+				.observe(document.querySelector('header'), { subtree: true, attributes: true, attributeFilter: ['class'] })
+			undefined
+		`)
+		const before = streams
+		await expect
+			.poll(
+				async () => {
+					await page.clock.fastForward(6_000)
+					return streams
+				},
+				{ timeout: PATIENCE_MS },
+			)
+			.toBeGreaterThan(before + 2)
+		expect(await page.evaluate('seen')).toEqual([])
+	})
+
+	test('says that figures are old when the server stops to answer, without an error', async () => {
+		const page = await openWithClock((one) => one.route('**/api/stream', () => undefined))
+		await page.waitForSelector('.connection.polling')
+		await page.route('**/api/overview', () => undefined)
+		const asked = page.waitForRequest('**/api/overview')
+		await page.clock.fastForward(4_000)
+		await asked
+		await page.clock.fastForward(11_000)
+		await page.waitForSelector('.connection.reconnecting')
+		await page.waitForSelector('.content.old')
+	})
+
+	test('failed calls stay while older ones are shown, until they are read again', async () => {
+		let reads = 0
+		let failed = 1
+		const [call] = sampleCalls(0)
+		const calls = Array.from({ length: 50 }, (_, index) => ({ ...call, number: 1_000 - index }))
+		server.show((overview) => ({ ...overview, failedCalls: failed }))
+		const page = await open('?view=calls')
+		await page.route('**/api/calls*', (route) => {
+			reads++
+			const leftOut = { failures: 0, rejections: 0 }
+			return route.fulfill({ json: { calls, leftOut, sources: [], reasons: [], hasMore: true } })
+		})
+		const isRead = (count: number) => expect.poll(() => reads, { timeout: PATIENCE_MS }).toBe(count)
+		await page.getByRole('button', { name: 'Refresh' }).click()
+		await isRead(1)
+		await page.getByRole('button', { name: 'Show more' }).click()
+		await isRead(2)
+		await page.getByRole('button', { name: 'Refresh' }).click()
+		await isRead(3)
+		failed = 2
+		await isRead(4)
 	})
 
 	test('closes the stream in a hidden tab, and opens it again', async () => {
@@ -171,12 +238,97 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		])
 	})
 
+	test('an action cannot be sent while the plan is that of other messages', async () => {
+		const page = await open('?view=dead')
+		await page.getByRole('button', { name: /^Replay since/ }).click()
+		const time = page.getByLabel('From')
+		await time.fill('2026-11-19T10:00:00')
+		await page.getByRole('button', { name: 'Replay 31 messages' }).waitFor()
+		// No response comes to this plan.
+		await page.route('**/api/plan', () => undefined)
+		await time.fill('2026-11-18T10:00:00')
+		await page.getByRole('dialog').getByText('Counting…').waitFor()
+		expect(await page.getByRole('dialog').locator('button[type=submit]').isDisabled()).toBe(true)
+	})
+
+	describe('a write whose token the server no longer accepts', () => {
+		const openReset = async (): Promise<Page> => {
+			const page = await open('?')
+			await page
+				.getByRole('button', { name: /^Reset/ })
+				.first()
+				.click()
+			return page
+		}
+		const confirm = (page: Page): Promise<void> =>
+			page.getByRole('dialog').locator('button[type=submit]:enabled').click()
+
+		test('is sent once more, with the token of the page as the server has it now', async () => {
+			const page = await openReset()
+			server.setToken('renewed')
+			await confirm(page)
+			await page.waitForSelector('dialog', { state: 'detached' })
+			expect(server.tokens).toEqual(['sample-token', 'renewed'])
+			expect(server.actions).toHaveLength(1)
+		})
+
+		test('is not sent a third time, and the page says what to do', async () => {
+			const page = await openReset()
+			server.setToken('another', 'of no use')
+			await confirm(page)
+			await shows(page, pageEn.tokenRejected)
+			expect(server.tokens).toEqual(['sample-token', 'of no use'])
+			expect(server.actions).toEqual([])
+		})
+
+		test('is not repeated if the page to load is one to sign in', async () => {
+			const page = await openReset()
+			server.setToken('another')
+			await page.route(
+				({ pathname }) => server.url.endsWith(pathname),
+				(route) => route.fulfill({ contentType: 'text/html', body: '<form>Sign in</form>' }),
+			)
+			await confirm(page)
+			await shows(page, pageEn.tokenRejected)
+			expect(server.tokens).toEqual(['sample-token'])
+		})
+	})
+
+	test('a write that failed for another reason is not repeated', async () => {
+		const page = await open('?')
+		let sent = 0
+		await page.route('**/api/action', (route) => {
+			sent++
+			return route.fulfill({ status: 403, json: { code: 'read-only', message: 'This access is read-only.' } })
+		})
+		await page
+			.getByRole('button', { name: /^Reset/ })
+			.first()
+			.click()
+		await page.getByRole('dialog').locator('button[type=submit]:enabled').click()
+		await shows(page, 'This access is read-only.')
+		expect(sent).toBe(1)
+	})
+
 	test('shows no action to a reader', async () => {
 		server.show((overview) => ({ ...overview, access: 'read' }))
 		const page = await open('?view=dead')
 		await page.waitForSelector('tbody tr')
 		expect(await page.getByRole('button', { name: /Replay|Discard/ }).count()).toBe(0)
 		expect(await page.locator('input[type=checkbox]').count()).toBe(0)
+	})
+
+	// Discarded messages are in no list: the server rejects this status.
+	test('offers the statuses that a search can have', async () => {
+		const page = await open('?view=messages')
+		const offered = page.getByLabel('Status').locator('option')
+		expect(await offered.evaluateAll((options) => options.map((one) => Reflect.get(one, 'value')))).toEqual([
+			'',
+			'pending',
+			'in-flight',
+			'dead',
+			'sent',
+		])
 	})
 
 	test('the URL holds the search, and the back button returns to it', async () => {
@@ -227,6 +379,45 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
 		await page.reload()
 		await shows(page, problemSentence(en, PROBLEMS['circuit-open']))
+	})
+
+	describe('an exception while the page is rendered', () => {
+		/** Times throw this. */
+		const MESSAGE = '<img src=x onerror=alert(1)>'
+		const THROWING = `Date.prototype.toISOString = () => { throw new Error('${MESSAGE}') }`
+
+		test('in one view shows the error as text, and the other views work', async () => {
+			const page = await open('?view=audit')
+			const nav = page.getByRole('navigation')
+			await nav.getByRole('link', { name: pageEn.views.dead }).click()
+			await page.waitForSelector('tbody tr')
+			await page.evaluate(`window.before = Date.prototype.toISOString; ${THROWING}`)
+			await nav.getByRole('link', { name: pageEn.views.calls }).click()
+			await shows(page, MESSAGE)
+			await shows(page, pageEn.crashed)
+			expect(await page.locator('main img').count()).toBe(0)
+
+			await nav.getByRole('link', { name: pageEn.views.overview }).click()
+			await page.waitForSelector('.summary li')
+			await nav.getByRole('link', { name: pageEn.views.calls }).click()
+			await shows(page, pageEn.crashed)
+			await page.evaluate('Date.prototype.toISOString = window.before; undefined')
+			await page.getByRole('button', { name: pageEn.tryAgain }).click()
+			await page.waitForSelector('tbody time')
+			expect(await page.getByText(pageEn.crashed).count()).toBe(0)
+		})
+
+		test('in its frame shows the error and a button that loads the page again', async () => {
+			server.show((overview) => ({ ...overview, outboxes: null as never }))
+			const context = await browser.newContext({ locale: 'ja-JP' })
+			context.setDefaultTimeout(PATIENCE_MS)
+			const page = await context.newPage()
+			await page.goto(server.url)
+			await shows(page, pageJa.crashed)
+			server.show((overview) => overview)
+			await page.getByRole('button', { name: pageJa.reload }).click()
+			await page.waitForSelector('.summary li')
+		})
 	})
 
 	describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {

@@ -21,7 +21,6 @@ import {
 
 const POLICY =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-const TOKEN = 'sample-token'
 const PAGE = '/ops/retries/'
 const STREAM_MS = 500
 
@@ -33,6 +32,10 @@ export interface SampleServer {
 	streams(): number
 	/** Changes what the overview says from now on. */
 	show(change: (overview: Overview) => Overview): void
+	/** The tokens of the writes so far: rejected ones too. */
+	readonly tokens: readonly string[]
+	/** Accepts only this token from now on. `inPage` is the token of the pages that are loaded from now on. */
+	setToken(accepted: string, inPage?: string): void
 	/** Ends the streams and answers every request with 503, as while a process restarts. */
 	setDown(isDown: boolean): void
 	close(): Promise<void>
@@ -40,6 +43,8 @@ export interface SampleServer {
 
 export async function startSampleServer(assets: Assets, port = 0): Promise<SampleServer> {
 	const actions: Action[] = []
+	const tokens: string[] = []
+	let token = { accepted: 'sample-token', inPage: 'sample-token' }
 	const streams = new Set<ServerResponse>()
 	let [step, isDown] = [0, false]
 	let change = (overview: Overview): Overview => overview
@@ -68,7 +73,7 @@ export async function startSampleServer(assets: Assets, port = 0): Promise<Sampl
 				const calls = sampleCalls(at).filter(({ source }) => (query.get('source') ?? source) === source)
 				return {
 					calls,
-					forgotten: 1_204,
+					leftOut: { failures: 12, rejections: 1_204 },
 					sources: ['client', 'payments'],
 					reasons: ['circuit-open', 'retries-exhausted'],
 					hasMore: false,
@@ -102,7 +107,9 @@ export async function startSampleServer(assets: Assets, port = 0): Promise<Sampl
 	async function write(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
 		const chunks: Buffer[] = []
 		for await (const chunk of request) chunks.push(chunk as Buffer)
-		if (request.headers['x-yaoki-token'] !== TOKEN)
+		const given = String(request.headers['x-yaoki-token'])
+		tokens.push(given)
+		if (given !== token.accepted)
 			return json(response, 403, { code: 'token', message: 'The token is missing.' })
 		const action: Action = JSON.parse(Buffer.concat(chunks).toString('utf8'))
 		if (path === 'api/plan')
@@ -131,7 +138,9 @@ export async function startSampleServer(assets: Assets, port = 0): Promise<Sampl
 		}
 		const text = gunzipSync(Buffer.from(found.gzip, 'base64')).toString('utf8')
 		response.writeHead(200, { 'content-type': found.type, 'content-security-policy': POLICY })
-		response.end(text.replace('name="yaoki-token" content=""', `name="yaoki-token" content="${TOKEN}"`))
+		response.end(
+			text.replace('name="yaoki-token" content=""', `name="yaoki-token" content="${token.inPage}"`),
+		)
 	}
 
 	const timer = setInterval(() => {
@@ -142,6 +151,10 @@ export async function startSampleServer(assets: Assets, port = 0): Promise<Sampl
 	return {
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PAGE}`,
 		actions,
+		tokens,
+		setToken: (accepted, inPage = accepted) => {
+			token = { accepted, inPage }
+		},
 		streams: () => streams.size,
 		show: (next) => {
 			change = next

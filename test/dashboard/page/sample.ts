@@ -1,18 +1,19 @@
 /** Sample data of every kind that the page shows, with texts that try to leave their place. */
-import type {
-	AttemptRow,
-	AuditRow,
-	CircuitRow,
-	Count,
-	DeadGroup,
-	DestinationRow,
-	EndpointRow,
-	FailedCall,
-	MessageRow,
-	MessageView,
-	Overview,
-	Problem,
-	RelayRow,
+import {
+	type AttemptRow,
+	type AuditRow,
+	type CircuitRow,
+	type Count,
+	type DeadGroup,
+	type DestinationRow,
+	type EndpointRow,
+	type FailedCall,
+	type MessageRow,
+	type MessageView,
+	OVERVIEW_FORMAT,
+	type Overview,
+	type Problem,
+	type RelayRow,
 } from '../../../src/dashboard/contract.ts'
 import type { ProblemKind, ProblemOf } from '../../../src/dashboard/words/words.ts'
 
@@ -230,6 +231,7 @@ export function sampleOverview(at: number, step = 0, isCalm = false): Overview {
 	return {
 		at,
 		access: 'all',
+		format: OVERVIEW_FORMAT,
 		process: { host: 'web-1', pid: 4121, startedAt: at - 3 * 3_600_000 },
 		isDatabaseOnly: false,
 		problems: isCalm ? [] : problems.toSorted((a, b) => a.severity.localeCompare(b.severity)),
@@ -327,7 +329,7 @@ export function sampleOverview(at: number, step = 0, isCalm = false): Overview {
 				replays: 841,
 				conflicts: 12,
 				abandoned: 2,
-				figures: { completed: 120_402, pending: 3 },
+				figures: { running: 3, unstored: 0 },
 			},
 		],
 		inboxes: [
@@ -338,7 +340,7 @@ export function sampleOverview(at: number, step = 0, isCalm = false): Overview {
 				source: 'webhooks',
 				enabled: 42,
 				failing: 3,
-				disabled: { failures: 1, operator: 2 },
+				disabled: { failing: 1, operator: 2 },
 				failingSinceMs: 130_000,
 			},
 		],
@@ -515,7 +517,7 @@ export function sampleEndpoints(at: number): EndpointRow[] {
 		topics: index === 0 ? [] : ['order.created', 'invoice.paid'],
 		description: index === 1 ? 'Production' : null,
 		isEnabled: index !== 2,
-		disabledReason: index === 2 ? 'failures' : null,
+		disabledReason: index === 2 ? 'failing' : null,
 		disabledAt: index === 2 ? at - 3_600_000 : null,
 		failingSince: index === 1 ? at - 130_000 : null,
 		failures: index * 12,

@@ -5,6 +5,7 @@ import {
 	type ActionRequest,
 	actionsOfStatus,
 	type Entered,
+	requestsForChosen,
 	selectionOfFilter,
 	toAction,
 } from '../../../dashboard-page/state/action.ts'
@@ -111,6 +112,22 @@ describe('actions', () => {
 		for (const status of ['in-flight', 'sent', 'unknown']) expect(actionsOfStatus(status)).toEqual([])
 	})
 
+	test('an action on chosen messages leaves out those that it cannot change, because one of them rejects all', () => {
+		const statuses = ['dead', 'pending', 'in-flight', 'dead', 'sent', 'discarded'] as const
+		const rows = statuses.map((status, index) => ({ id: String(index), status }))
+		const about = (count: number, ...ids: string[]) => ({
+			source: 'orders',
+			subject: `${count} chosen`,
+			selection: { ids },
+		})
+		expect(requestsForChosen('orders', rows, (count) => `${count} chosen`)).toEqual([
+			{ action: 'retry', ...about(1, '1') },
+			{ action: 'expire', ...about(1, '1') },
+			{ action: 'replay', ...about(2, '0', '3') },
+			{ action: 'discard', ...about(2, '0', '3') },
+		])
+	})
+
 	test.each([
 		['pause', { destination: 'email', forMs: 600_000 }],
 		['resume', { destination: 'email' }],
@@ -158,6 +175,13 @@ describe('series', () => {
 		const second = addOverview(addOverview(first, sampleOverview(3_000)), sampleOverview(3_000))
 		expect(second['orders']?.at).toEqual([1, 3])
 		expect(second['billing']).toMatchObject({ due: [48, 48], dead: [0, 0], throughput: [0, 0] })
+	})
+
+	test('a clock that was set back begins them anew, and a slightly older overview changes nothing', () => {
+		const before = addOverview(addOverview({}, sampleOverview(7_200_000)), sampleOverview(7_202_000))
+		expect(addOverview(before, sampleOverview(7_201_000))['orders']?.at).toEqual([7_200, 7_202])
+		const after = addOverview(before, sampleOverview(3_600_000))
+		expect(addOverview(after, sampleOverview(3_602_000))['orders']?.at).toEqual([3_600, 3_602])
 	})
 
 	test('at most 600 points are kept, the newest', () => {

@@ -18,7 +18,7 @@ const SENTENCES: Readonly<Record<ProblemKind, readonly [english: string, japanes
 	],
 	'circuit-half-open': [
 		'users: circuit half-open for 2 min, only probes pass; last error HTTP 503',
-		'users: サーキットが 2 分前からハーフオープン。少数の試行だけを通しています。最後のエラー: HTTP 503',
+		'users: サーキットが 2 分前からハーフオープン。少数のプローブだけを通しています。最後のエラー: HTTP 503',
 	],
 	'calls-failing': [
 		'client: 3.21 calls/s failing for 40 s; last error HTTP 500',
@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<ProblemKind, readonly [english: string, japanes
 	],
 	'destination-open': [
 		'orders: destination email: circuit open for 40 s, 1,204 messages wait; next probe in 25 s',
-		'orders: 宛先 email のサーキットが 40 秒前からオープン、1,204 件のメッセージが待機中。次の試行は 25 秒後',
+		'orders: 宛先 email のサーキットが 40 秒前からオープン、1,204 件のメッセージが待機中。次のプローブは 25 秒後',
 	],
 	'destination-paused': [
 		'orders: destination search-index paused by ada for 2 min (reindex), 1,204 messages wait; no end is set',
@@ -45,8 +45,8 @@ const SENTENCES: Readonly<Record<ProblemKind, readonly [english: string, japanes
 		'orders: 宛先 invoices への送信が 5 分遅延、送信可能なメッセージは 10,000 件以上',
 	],
 	'no-relay': [
-		'billing: no relay is running for 40 s, 48 messages wait',
-		'billing: 40 秒前からリレーが 1 つも動いていません。48 件のメッセージが待機中',
+		'billing: no running relay serves 48 due messages, for 40 s',
+		'billing: 40 秒前から宛先を担当するリレーが動いていません。48 件のメッセージが待機中',
 	],
 	'relay-ended': [
 		'orders: relay worker-2:991 ended without a shutdown 2 min ago',
@@ -106,6 +106,14 @@ describe('what is unknown is left out', () => {
 	})
 })
 
+test('what has just begun has whole seconds', () => {
+	const problem = { ...PROBLEMS['destination-open'], sinceMs: 0, endsInMs: 0, destination: 'crm' }
+	expect([problemSentence(en, problem), problemSentence(ja, problem)]).toEqual([
+		'orders: destination crm: circuit open for 0 s, 1,204 messages wait; next probe in 0 s',
+		'orders: 宛先 crm のサーキットが 0 秒前からオープン、1,204 件のメッセージが待機中。次の試行は 0 秒後',
+	])
+})
+
 test('a breaker without a name of its own is not named', () => {
 	const { name } = circuitBreaker()
 	const problem = { ...PROBLEMS['circuit-open'], circuit: name }
@@ -151,7 +159,7 @@ test('durations, times and counts are in the language of the reader', () => {
 			'5 秒後',
 			'3 日前',
 			'たった今',
-			'10,000 以上',
+			'10,000+',
 			'メッセージ 1 件',
 			'エラー 1 件、警告 2 件',
 			'警告 1 件',

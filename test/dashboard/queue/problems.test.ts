@@ -82,6 +82,17 @@ test('late messages are named unless their destination is paused', async () => {
 	])
 })
 
+test('late messages of endpoints are one problem, without the endpoints that fail', async () => {
+	await using t = await testQueue(await openSqliteMemory())
+	await t.enqueue({ destination: 'webhook:a' }, { destination: 'webhook:b' }, { destination: 'webhook:c' })
+	await t.under.advance(360_000)
+	await t.under.store.heartbeat({ ...RELAY, destinations: ['*'] }, 600_000)
+	await changeCircuit(t, 'webhook:c', {})
+	expect((await t.queue.overview()).problems).toMatchObject([
+		{ kind: 'messages-late', destination: 'webhook:*', lagMs: 360_000, due: { count: 2 } },
+	])
+})
+
 test('dead letters of endpoints are one problem, and their circuits none', async () => {
 	await using t = await withRelay()
 	await t.die(1, { destination: 'webhook:a' })

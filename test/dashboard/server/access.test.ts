@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { virtualRuntime } from 'yaoki/testing'
 import { en } from '../../../dashboard-page/words/words-en.ts'
 import type { Access } from '../../../src/dashboard/contract.ts'
 import { findAccess } from '../../../src/dashboard/server/access.ts'
@@ -78,6 +79,53 @@ describe('authorize', () => {
 		expect(parts.overviews).toBe(0)
 	})
 
+	test('gets 10 s to settle, then the client gets 503 and the log a warning', async () => {
+		const warn = vi.spyOn(console, 'warn').mockReturnValue()
+		const runtime = virtualRuntime()
+		const { page, parts } = fakeDashboard({ runtime, authorize: () => new Promise(() => {}) })
+		const onSettled = vi.fn()
+		const responding = page(new Request(`${ORIGIN}/_yaoki/api/overview`)).finally(onSettled)
+		await runtime.advance(9_999)
+		expect(onSettled).not.toHaveBeenCalled()
+		await runtime.advance(1)
+		expect(onSettled).toHaveBeenCalled()
+		const response = await responding
+		expect([response.status, await response.json()]).toEqual([
+			503,
+			{ code: 'timeout', message: expect.stringContaining('authorize') },
+		])
+		expect([parts.overviews, warn.mock.calls.length, runtime.pendingTimers]).toEqual([0, 1, 0])
+	})
+
+	test.each<[string, () => Promise<Access>]>([
+		['settles', async () => 'all'],
+		['rejects', () => Promise.reject(new Error('no session'))],
+	])('leaves no timer if it %s', async (_, authorize) => {
+		vi.spyOn(console, 'warn').mockReturnValue()
+		const runtime = virtualRuntime()
+		const { page } = fakeDashboard({ runtime, authorize })
+		await page(new Request(`${ORIGIN}/_yaoki/api/calls`))
+		expect(runtime.pendingTimers).toBe(0)
+	})
+
+	test('is not waited for when the client has left', async () => {
+		const runtime = virtualRuntime()
+		const asked = Promise.withResolvers<void>()
+		const authorize = () => {
+			asked.resolve()
+			return new Promise<Access>(() => {})
+		}
+		const { page } = fakeDashboard({ runtime, authorize })
+		const left = new AbortController()
+		const request = new Request(`${ORIGIN}/_yaoki/api/overview`, { signal: left.signal })
+		const responding = page(request)
+		await asked.promise
+		expect(runtime.pendingTimers).toBe(1)
+		left.abort()
+		await responding
+		expect(runtime.pendingTimers).toBe(0)
+	})
+
 	test("may return 'read', which reads everything and writes nothing", async () => {
 		const { page, parts } = fakeDashboard({ authorize: () => 'read' })
 		const get = (url: string) => page(new Request(url))
@@ -109,7 +157,7 @@ describe('without authorize', () => {
 		readBody: () => Promise.reject(new Error('not read')),
 	})
 	const isAllowed = async (address: string | undefined, headers: Record<string, string> = {}) =>
-		!((await findAccess(exchange(address, headers), undefined)) instanceof Rejection)
+		!((await findAccess(exchange(address, headers), { runtime: virtualRuntime() })) instanceof Rejection)
 
 	test.each(['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])('accepts %s', async (address) => {
 		expect(await isAllowed(address)).toBe(true)

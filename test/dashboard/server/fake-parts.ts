@@ -32,7 +32,13 @@ export class FakeParts {
 			overview: () => this.live,
 			calls: (query) => {
 				this.asked.push({ what: 'calls', query })
-				return { calls: [], forgotten: 0, sources: [], reasons: [], hasMore: false }
+				return {
+					calls: [],
+					leftOut: { failures: 0, rejections: 0 },
+					sources: [],
+					reasons: [],
+					hasMore: false,
+				}
 			},
 			run: (action, { by }) => {
 				this.ran.push({ action, by })

@@ -1,6 +1,7 @@
 /** Actions: what a write needs, how it is read, and that each one is audited. */
 import { describe, expect, test, vi } from 'vitest'
 import { InvalidArgumentError, YaokiError } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
 import type { DashboardAction, DashboardOptions } from '../../../src/dashboard/options.ts'
 import { fakeDashboard, PAUSE } from './fake-parts.ts'
 import { visit, writeOf } from './visit.ts'
@@ -231,6 +232,23 @@ describe('every action is audited', () => {
 			expect(parts.ran).toEqual([])
 		}
 	})
+})
+
+test('an action whose actor does not settle within 10 s is not done, also if it settles later', async () => {
+	vi.spyOn(console, 'warn').mockReturnValue()
+	const runtime = virtualRuntime()
+	const named = Promise.withResolvers<string>()
+	const onAction = vi.fn()
+	const { parts, write } = await open({ runtime, onAction, actor: () => named.promise })
+	const writing = write(PAUSE)
+	await runtime.advance(10_000)
+	expect(await writing).toMatchObject([
+		503,
+		{ code: 'timeout', message: expect.stringMatching(/actor .* nothing was done/) },
+	])
+	named.resolve('ada')
+	await runtime.runUntilIdle()
+	expect([parts.ran, onAction.mock.calls, runtime.pendingTimers]).toEqual([[], [], 0])
 })
 
 describe('an error of a half', () => {

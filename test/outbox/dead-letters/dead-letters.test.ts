@@ -51,6 +51,7 @@ describe('reading dead letters', () => {
 			errorType: 'HttpError',
 			errorMessage: 'HTTP 503',
 			count: 2,
+			isCapped: false,
 			firstAt: new Date(NOW - 599_998),
 			lastAt: new Date(NOW - 599_997),
 			exampleId: idOf(2),

@@ -179,6 +179,7 @@ export class FakeStore implements OutboxStore {
 				errorType: first.error?.type ?? null,
 				errorMessage: first.error?.message ?? null,
 				count: others.length + 1,
+				isCapped: false,
 				firstAt: first.endedAt ?? 0,
 				lastAt: (others.at(-1) ?? first).endedAt ?? 0,
 				exampleId: first.id,

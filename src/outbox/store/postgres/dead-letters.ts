@@ -11,7 +11,6 @@ import { cappedCount } from '../counting.ts'
 import type { AuditAction, AuditRow, OperatorChange, OperatorNote } from '../rows.ts'
 import type {
 	AuditStore,
-	DeadGroupRow,
 	DeadLetterStore,
 	MessageEdit,
 	OutboxStore,
@@ -19,7 +18,8 @@ import type {
 	StoreFilter,
 } from '../store.ts'
 import { editChanges, operatorChanges } from '../stored-values.ts'
-import { FINGERPRINT, filterSql, Parameters, seqOf } from './messages.ts'
+import { deadGroups } from './dead-groups.ts'
+import { filterSql, Parameters, seqOf } from './messages.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 /**
@@ -124,20 +124,7 @@ export function deadLetterOperations(
 	const runForIds = async (sql: string, { values }: Parameters): Promise<readonly string[]> =>
 		(await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 	return {
-		async deadGroups(filter, limit) {
-			const parameters = new Parameters()
-			const sql = `
-		select g.fingerprint, g.cause, g.destination, e.error_type as "errorType", e.error_message as "errorMessage", g.count,
-			g.first_at as "firstAt", g.last_at as "lastAt", e.id::text as "exampleId" from (
-			select ${FINGERPRINT} as fingerprint, cause, destination, count(*) as count, min(died_at) as first_at,
-				max(died_at) as last_at, min(seq) as seq
-			from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
-			group by 1, 2, 3 order by count desc, seq limit ${parameters.add(limit, 'int')}
-		) g join {s}.outbox_dead e on e.seq = g.seq
-		order by g.count desc, g.seq`
-			const rows = await executor.runOnce<DeadGroupRow>(sql, parameters.values)
-			return rows.map((row) => withNumbers(row, ['count', 'firstAt', 'lastAt']))
-		},
+		deadGroups: (filter, limit) => deadGroups(executor, filter, limit),
 		async countDead(filter, limit) {
 			const parameters = new Parameters()
 			const where = filterSql('outbox_dead', filter, parameters)

@@ -25,7 +25,8 @@ const TIME_COLUMN: Record<Table, string> = {
 	outbox_history: 'created_at',
 }
 
-const IN_FLIGHT = 'coalesce(lease_until > {now}, false)'
+/** The time is a subquery: no index has the lease, and a clock that is read for each row takes as long as the row. */
+const IN_FLIGHT = 'coalesce(lease_until > (select {now}), false)'
 
 /** What the indexes of searches begin with. */
 const SEARCHED = { destination: "(destination || '')", key: "(key || '')" } as const
@@ -42,9 +43,6 @@ const ALL_DESTINATIONS = `destination = any(array(
 		select (select o.destination from {s}.outbox o where o.destination > names.destination order by o.destination limit 1)
 		from names where names.destination is not null
 	) select destination from names where destination is not null))`
-
-/** Dead letters without an error have the empty fingerprint. */
-export const FINGERPRINT = "coalesce(error_fingerprint, '')"
 
 function statusSql(table: Table, status: StoreFilter['status']): string {
 	if (status === undefined) return 'true'
@@ -76,7 +74,8 @@ export function filterSql(table: Table, filter: StoreFilter, parameters: Paramet
 	compare(table === 'outbox' ? 'key' : SEARCHED.key, key)
 	if (table === 'outbox') conditions.push(cause === undefined ? 'true' : 'false')
 	else compare('cause', cause)
-	compare(fingerprint === '' ? FINGERPRINT : 'error_fingerprint', fingerprint)
+	// Messages without an error have the empty fingerprint.
+	compare(table === 'outbox_dead' ? 'fingerprint' : "coalesce(error_fingerprint, '')", fingerprint)
 	if (since !== undefined)
 		conditions.push(`${TIME_COLUMN[table]} >= ${parameters.add(Math.ceil(since), 'bigint')}`)
 	if (until !== undefined)

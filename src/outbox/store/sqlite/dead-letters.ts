@@ -127,6 +127,7 @@ export const deadLetterOperations = (
 			errorType: row[3] as string | null,
 			errorMessage: row[4] as string | null,
 			count: row[5] as number,
+			isCapped: false,
 			firstAt: row[6] as number,
 			lastAt: row[7] as number,
 			exampleId: row[8] as string,
