@@ -7,6 +7,7 @@ import { coldImport } from './cold-import.ts'
 import { creation } from './creation.ts'
 import { dashboard } from './dashboard.ts'
 import { dashboardPage } from './dashboard-page.ts'
+import { dashboardQueue } from './dashboard-queue.ts'
 import type { Report } from './figure.ts'
 import { grpc } from './grpc.ts'
 import { http, httpBurst } from './http.ts'
@@ -49,6 +50,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	telemetry,
 	dashboard,
 	'dashboard-page': dashboardPage,
+	'dashboard-queue': () => onlyInFull(dashboardQueue),
 	webhooks,
 	...OUTBOX_PARTS,
 	recovery: () => onlyInFull(recovery),

@@ -18,6 +18,8 @@ const FIRST_MS = 3_000
 /** The stream is silent for longer than any interval of the server. */
 const SILENT_MS = 25_000
 const REOPEN_MS = 5_000
+/** A server that does not answer by then counts as gone: the figures on the page are old. */
+const ANSWER_MS = 10_000
 
 export function connect(
 	onOverview: (overview: Overview) => void,
@@ -32,8 +34,9 @@ export function connect(
 		clearInterval(poll)
 		poll = undefined
 	}
+	let asking = 0
 	const startPolling = (): void => {
-		poll ??= setInterval(() => void refresh(), POLL_MS)
+		poll ??= setInterval(() => asking === 0 && void refresh(), POLL_MS)
 	}
 	const watch = (ms: number): void => {
 		clearTimeout(silence)
@@ -42,7 +45,6 @@ export function connect(
 
 	const open = (): void => {
 		close()
-		onConnection('connecting')
 		watch(FIRST_MS)
 		stream = new EventSource(apiPath('stream'))
 		const receive = (): void => {
@@ -57,8 +59,9 @@ export function connect(
 			onOverview(JSON.parse(event.data))
 		}
 		stream.onerror = () => {
-			onConnection('reconnecting')
+			// The server ends each stream after some minutes, and a proxy may forbid streams: then the figures are not old.
 			startPolling()
+			void refresh()
 			// The browser reconnects by itself, except after a response that is not a stream.
 			if (stream?.readyState !== EventSource.CLOSED) return
 			clearTimeout(reopening)
@@ -75,17 +78,24 @@ export function connect(
 	}
 
 	const refresh = async (): Promise<void> => {
+		const abort = new AbortController()
+		const limit = setTimeout(() => abort.abort(), ANSWER_MS)
+		asking++
 		try {
-			const overview = await get<Overview>('overview')
+			const overview = await get<Overview>('overview', abort.signal)
 			if (document.hidden) return
 			onOverview(overview)
 			if (poll !== undefined) onConnection('polling')
 		} catch (error) {
+			if (document.hidden) return
 			onConnection(
 				error instanceof ApiError && (error.status === 401 || error.status === 403)
 					? 'denied'
 					: 'reconnecting',
 			)
+		} finally {
+			asking--
+			clearTimeout(limit)
 		}
 	}
 
@@ -93,7 +103,10 @@ export function connect(
 		if (document.hidden) {
 			close()
 			onConnection('hidden')
-		} else open()
+			return
+		}
+		onConnection('connecting')
+		open()
 	}
 	document.addEventListener('visibilitychange', follow)
 	// A page that the back button restores has lost its stream.

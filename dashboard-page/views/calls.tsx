@@ -15,8 +15,9 @@ export function Calls(): JSX.Element {
 	const { t, overview, version, narrow } = useShared()
 	const filter = useFilter()
 	const facts = useRef<FailedCalls>(undefined)
-	// New calls do not replace older ones that the user has asked for.
-	const [frozen, freeze] = useState<number>()
+	const list = `${toQuery(filter)} ${version}`
+	// New calls do not replace older ones that the user has asked for, until another list is read.
+	const [frozen, freeze] = useState<{ readonly list: string; readonly failedCalls: number }>()
 	const pages = usePages<FailedCalls, FailedCall>(
 		`calls${toQuery(filter)}`,
 		'before',
@@ -25,7 +26,7 @@ export function Calls(): JSX.Element {
 			const last = body.calls.at(-1)
 			return { items: body.calls, next: body.hasMore && last ? String(last.number) : null }
 		},
-		`${version} ${frozen ?? overview.failedCalls}`,
+		`${version} ${frozen?.list === list ? frozen.failedCalls : overview.failedCalls}`,
 	)
 	const change = (changed: Readonly<Record<string, string>>): void => narrow({ ...filter, ...changed })
 	const { failures = 0, rejections = 0 } = facts.current?.leftOut ?? {}
@@ -93,7 +94,7 @@ export function Calls(): JSX.Element {
 				pages={{
 					...pages,
 					more: () => {
-						freeze(overview.failedCalls)
+						freeze({ list, failedCalls: overview.failedCalls })
 						pages.more()
 					},
 				}}

@@ -13,7 +13,7 @@ import type { MessagesPage } from '../contract.ts'
 import type { Query } from '../parts.ts'
 import { checkId, QueryReader } from './input.ts'
 import { hasValue, parsePath } from './payload-path.ts'
-import { statusOf, toMessageRow } from './rows.ts'
+import { toMessageRow } from './rows.ts'
 import { CAUSES } from './selection.ts'
 import type { QueueSettings } from './settings.ts'
 
@@ -30,7 +30,7 @@ const PARAMETERS = [
 ]
 
 /** What is listed one after the other: queue and dead letters, or one status. */
-type Phase = 'current' | 'pending' | 'dead' | 'sent'
+type Phase = 'current' | 'pending' | 'processing' | 'dead' | 'sent'
 
 interface Search {
 	readonly id: string | undefined
@@ -70,14 +70,13 @@ export function readSearch(query: Query, settings: QueueSettings): Search {
 		phases,
 		start: readCursor(reader.get('after'), phases),
 		limit: reader.limit(),
-		matches: readScan(reader, status === 'in-flight', settings),
+		matches: readScan(reader, settings),
 	}
 }
 
-/** Only claims know which messages are in flight, and those have no index: they are found among the others. */
 function phasesOf(status: 'pending' | 'in-flight' | 'dead' | 'sent' | undefined): readonly Phase[] {
 	if (status === undefined) return ['current', 'sent']
-	return [status === 'in-flight' ? 'current' : status]
+	return [status === 'in-flight' ? 'processing' : status]
 }
 
 function readCursor(after: string | undefined, phases: readonly Phase[]): Search['start'] {
@@ -91,7 +90,7 @@ function readCursor(after: string | undefined, phases: readonly Phase[]): Search
 	}
 }
 
-function readScan(reader: QueryReader, isInFlight: boolean, settings: QueueSettings): Search['matches'] {
+function readScan(reader: QueryReader, settings: QueueSettings): Search['matches'] {
 	const [topic, text] = [reader.text('topic'), reader.text('text')?.toLowerCase()]
 	const [path, value] = [reader.text('path'), reader.get('value')]
 	if (path !== undefined && value === undefined) invalidArgument('value', value, 'a value beside path')
@@ -100,9 +99,8 @@ function readScan(reader: QueryReader, isInFlight: boolean, settings: QueueSetti
 	if (path !== undefined && settings.payloads === 'hidden')
 		invalidArgument('path', path, 'no value, because payloads are hidden')
 	const steps = path === undefined ? undefined : parsePath(path)
-	if (!isInFlight && topic === undefined && text === undefined && steps === undefined) return undefined
+	if (topic === undefined && text === undefined && steps === undefined) return undefined
 	return (record) =>
-		(!isInFlight || statusOf(record) === 'in-flight') &&
 		(topic === undefined || record.topic === topic) &&
 		(text === undefined || (toMessageRow(record, settings).error ?? '').toLowerCase().includes(text)) &&
 		(steps === undefined || hasValue(record.payload, steps, value ?? ''))

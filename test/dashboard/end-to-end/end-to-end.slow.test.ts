@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { en } from '../../../dashboard-page/words/words-en.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
+import { eventually } from '../../support/eventually.ts'
 import { ACCESS_HEADER, type Program, startProgram, USER_HEADER } from './program.ts'
 import { act, open as openPage, row, shows, view } from './steps.ts'
 
@@ -52,6 +53,49 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		await view(page, en.views.audit)
 		await row(page, en.audit, 'maintenance tonight').getByText('pause', { exact: true }).waitFor()
 		await row(page, en.audit, 'it is over').getByText('resume', { exact: true }).waitFor()
+		expect(logged).toEqual([])
+	})
+
+	test('endpoints of webhooks fail, are disabled, enabled and tested, and get their messages again', async () => {
+		const { receiver } = program
+		receiver.failingHooks.add('/broken')
+		for (const path of ['/broken', '/shop']) await program.createEndpoint(path)
+		await program.publish()
+		const page = await open()
+		await shows(page, 'webhooks: 1 endpoint failing')
+		await view(page, en.views.webhooks)
+		const broken = row(page, en.views.webhooks, '/broken')
+		const shop = row(page, en.views.webhooks, '/shop')
+		await broken.getByText(en.failing, { exact: true }).waitFor()
+		await shop.getByText(en.enabled, { exact: true }).waitFor()
+
+		await broken.getByRole('link').first().click()
+		await page.locator('tbody a').first().click()
+		const timeline = page.getByRole('table', { name: en.timeline })
+		await timeline.getByText('retry (HTTP 500)').first().waitFor()
+
+		await view(page, en.views.webhooks)
+		await act(page, broken, en.buttons['disable-endpoint'], 'the customer asked')
+		await broken.getByText(en.disabled, { exact: true }).waitFor()
+		expect(await broken.getByRole('button', { name: en.buttons['disable-endpoint'] }).count()).toBe(0)
+
+		receiver.failingHooks.clear()
+		await act(page, broken, en.buttons['enable-endpoint'], 'it is repaired')
+		await act(page, broken, en.buttons['test-endpoint'], 'does it respond?')
+		await broken.getByText(en.enabled, { exact: true }).waitFor()
+		const received = (hook: string) => receiver.hooks.filter((one) => one === hook).length
+		// A success releases what waits for a retry.
+		await eventually(() => {
+			expect(received('/broken webhook.test')).toBe(1)
+			expect(received('/broken order.paid')).toBe(1)
+			expect(received('/shop order.paid')).toBe(1)
+		})
+		await act(page, shop, en.buttons['resend-endpoint'], 'they restored a backup', '2026-01-01T00:00')
+		await eventually(() => expect(received('/shop order.paid')).toBe(2))
+
+		await view(page, en.views.audit)
+		await row(page, en.audit, 'the customer asked').getByText('disable-endpoint', { exact: true }).waitFor()
+		await row(page, en.audit, 'it is repaired').getByText('enable-endpoint', { exact: true }).waitFor()
 		expect(logged).toEqual([])
 	})
 

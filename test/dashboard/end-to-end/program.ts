@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bulkhead, circuitBreaker, HttpError, pipeline, retry, timeout } from '../../../src/core/index.ts'
 import { type Dashboard, dashboard } from '../../../src/dashboard/index.ts'
-import { httpDestination, Outbox, Relay, sqliteOutboxStore } from '../../../src/outbox/index.ts'
+import { httpDestination, Outbox, Relay, sqliteOutboxStore, Webhooks } from '../../../src/outbox/index.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 const PATH = '/ops/retries'
@@ -25,6 +25,10 @@ export interface Program {
 	readonly receiver: Receiver
 	/** Enqueues a receipt, and returns the id of its message. */
 	enqueue(order: string): Promise<string>
+	/** Creates an endpoint of webhooks at this path of the receiver. */
+	createEndpoint(path: string): Promise<void>
+	/** Sends an event to all endpoints. */
+	publish(): Promise<void>
 	/** Stops the server and its dashboard. The policy and the relay go on. */
 	stopServer(): Promise<void>
 	/** Starts the server again, on the same port. */
@@ -48,9 +52,13 @@ export async function startProgram(): Promise<Program> {
 		historyForMs: Number.POSITIVE_INFINITY,
 	})
 	await outbox.migrate()
+	const { hostname, port: receiverPort } = new URL(receiver.url)
+	const webhooks = new Webhooks(outbox, {
+		ssrfProtection: { allow: [hostname], allowHttp: true, ports: [Number(receiverPort)] },
+	})
 	const relay = new Relay(outbox, {
 		name: 'relay-1',
-		destinations: { receipts: httpDestination({ url: receiver.url }) },
+		destinations: { ...webhooks.destinations(), receipts: httpDestination({ url: receiver.url }) },
 		attemptLog: true,
 		pollMs: 100,
 		rampUpMs: 500,
@@ -89,7 +97,7 @@ export async function startProgram(): Promise<Program> {
 	let port = 0
 	const startServer = async (): Promise<void> => {
 		page = dashboard({
-			observe: { payments, outbox, relay },
+			observe: { payments, outbox, relay, webhooks },
 			authorize: ({ headers }) => (headers.get(ACCESS_HEADER) === 'read' ? 'read' : 'all'),
 			actor: ({ headers }) => headers.get(USER_HEADER) ?? 'unknown',
 		})
@@ -112,6 +120,12 @@ export async function startProgram(): Promise<Program> {
 		url: `http://127.0.0.1:${port}${PATH}/`,
 		receiver,
 		enqueue,
+		async createEndpoint(path) {
+			await webhooks.endpoints.create({ url: new URL(path, receiver.url).href, topics: ['*'] })
+		},
+		async publish() {
+			await webhooks.enqueue({ topic: 'order.paid', payload: { type: 'order.paid', data: {} } })
+		},
 		startServer,
 		stopServer,
 		async close() {
@@ -119,6 +133,7 @@ export async function startProgram(): Promise<Program> {
 			await running
 			await stopServer()
 			await relay.stop()
+			await webhooks.close()
 			await outbox.close()
 			await receiver.close()
 			rmSync(folder, { recursive: true })

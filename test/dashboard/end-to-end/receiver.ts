@@ -12,14 +12,26 @@ export interface Receiver {
 	readonly statuses: Map<string, number[]>
 	/** The ids of the orders that were accepted. */
 	readonly accepted: readonly string[]
+	/** Paths of webhooks that get 500. */
+	readonly failingHooks: Set<string>
+	/** The paths and types of the webhooks that were accepted. */
+	readonly hooks: readonly string[]
 	close(): Promise<void>
 }
 
 export async function startReceiver(): Promise<Receiver> {
 	const statuses = new Map<string, number[]>()
 	const accepted: string[] = []
+	const failingHooks = new Set<string>()
+	const hooks: string[] = []
 	const server = createServer(async (request, response) => {
-		const { order }: { order: string } = JSON.parse(await text(request))
+		const { order, type }: { order: string; type: string } = JSON.parse(await text(request))
+		const { url: path = '/' } = request
+		if (path !== '/') {
+			const isFailing = failingHooks.has(path)
+			if (!isFailing) hooks.push(`${path} ${type}`)
+			return void response.writeHead(isFailing ? 500 : 204).end()
+		}
 		const status = receiver.isFailing ? 503 : (statuses.get(order)?.shift() ?? 200)
 		if (status === 200) accepted.push(order)
 		const body = status === 200 ? { ok: true } : { error: status === 503 ? 'maintenance' : 'unknown address' }
@@ -32,6 +44,8 @@ export async function startReceiver(): Promise<Receiver> {
 		isFailing: false,
 		statuses,
 		accepted,
+		failingHooks,
+		hooks,
 		async close() {
 			server.closeAllConnections()
 			await new Promise((resolve) => server.close(resolve))

@@ -32,9 +32,16 @@ export const row = (page: Page, table: string, name: string): Locator =>
 	page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: name })
 
 /** Presses a button, and confirms its dialog. */
-export async function act(page: Page, at: Locator, button: string, reason: string): Promise<void> {
+export async function act(
+	page: Page,
+	at: Locator,
+	button: string,
+	reason: string,
+	from?: string,
+): Promise<void> {
 	await at.getByRole('button', { name: button }).first().click()
 	const dialog = page.getByRole('dialog')
+	if (from !== undefined) await dialog.getByLabel(en.from).fill(from)
 	await dialog.getByLabel(en.reason).fill(reason)
 	await dialog.locator('button[type=submit]:enabled').click()
 	await dialog.waitFor({ state: 'detached' })

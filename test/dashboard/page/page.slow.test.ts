@@ -11,7 +11,7 @@ import { ENDPOINT_PATTERN } from '../../../src/webhooks/endpoint-names.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { contrast } from '../../sim/charts/contrast.ts'
 import { type ColorPair, TEXT_COLORS, UNNAMED } from './in-page.ts'
-import { PROBLEMS } from './sample.ts'
+import { PROBLEMS, sampleCalls } from './sample.ts'
 import { type SampleServer, startSampleServer } from './sample-server.ts'
 
 const VIEWS = [
@@ -110,14 +110,79 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.waitForSelector('.content:not(.old)')
 	})
 
-	test('asks for the overview while the stream does not work', async () => {
+	/** Opens the page with a clock of the test. */
+	async function openWithClock(prepare: (page: Page) => Promise<unknown>): Promise<Page> {
 		const context = await browser.newContext()
 		context.setDefaultTimeout(PATIENCE_MS)
 		const page = await context.newPage()
-		await page.route('**/api/stream', (route) => route.abort())
+		await page.clock.install()
+		await prepare(page)
 		await page.goto(server.url)
+		return page
+	}
+
+	test('asks for the overview while the stream does not work, and does not call its figures old', async () => {
+		let streams = 0
+		const page = await openWithClock((one) =>
+			one.route('**/api/stream', (route) => {
+				streams++
+				return route.fulfill({ status: 503 })
+			}),
+		)
 		await page.waitForSelector('.connection.polling')
 		await page.waitForSelector('main .card')
+		await page.evaluate(`
+			seen = []
+			new MutationObserver(() => seen.push(document.querySelector('.connection').className))
+				.observe(document.querySelector('header'), { subtree: true, attributes: true, attributeFilter: ['class'] })
+			undefined
+		`)
+		const before = streams
+		await expect
+			.poll(
+				async () => {
+					await page.clock.fastForward(6_000)
+					return streams
+				},
+				{ timeout: PATIENCE_MS },
+			)
+			.toBeGreaterThan(before + 2)
+		expect(await page.evaluate('seen')).toEqual([])
+	})
+
+	test('says that figures are old when the server stops to answer, without an error', async () => {
+		const page = await openWithClock((one) => one.route('**/api/stream', () => undefined))
+		await page.waitForSelector('.connection.polling')
+		await page.route('**/api/overview', () => undefined)
+		const asked = page.waitForRequest('**/api/overview')
+		await page.clock.fastForward(4_000)
+		await asked
+		await page.clock.fastForward(11_000)
+		await page.waitForSelector('.connection.reconnecting')
+		await page.waitForSelector('.content.old')
+	})
+
+	test('failed calls stay while older ones are shown, until they are read again', async () => {
+		let reads = 0
+		let failed = 1
+		const [call] = sampleCalls(0)
+		const calls = Array.from({ length: 50 }, (_, index) => ({ ...call, number: 1_000 - index }))
+		server.show((overview) => ({ ...overview, failedCalls: failed }))
+		const page = await open('?view=calls')
+		await page.route('**/api/calls*', (route) => {
+			reads++
+			const leftOut = { failures: 0, rejections: 0 }
+			return route.fulfill({ json: { calls, leftOut, sources: [], reasons: [], hasMore: true } })
+		})
+		const isRead = (count: number) => expect.poll(() => reads, { timeout: PATIENCE_MS }).toBe(count)
+		await page.getByRole('button', { name: 'Refresh' }).click()
+		await isRead(1)
+		await page.getByRole('button', { name: 'Show more' }).click()
+		await isRead(2)
+		await page.getByRole('button', { name: 'Refresh' }).click()
+		await isRead(3)
+		failed = 2
+		await isRead(4)
 	})
 
 	test('closes the stream in a hidden tab, and opens it again', async () => {
@@ -251,6 +316,19 @@ describe.skipIf(isSkipped)('the page in Chromium', () => {
 		await page.waitForSelector('tbody tr')
 		expect(await page.getByRole('button', { name: /Replay|Discard/ }).count()).toBe(0)
 		expect(await page.locator('input[type=checkbox]').count()).toBe(0)
+	})
+
+	// Discarded messages are in no list: the server rejects this status.
+	test('offers the statuses that a search can have', async () => {
+		const page = await open('?view=messages')
+		const offered = page.getByLabel('Status').locator('option')
+		expect(await offered.evaluateAll((options) => options.map((one) => Reflect.get(one, 'value')))).toEqual([
+			'',
+			'pending',
+			'in-flight',
+			'dead',
+			'sent',
+		])
 	})
 
 	test('the URL holds the search, and the back button returns to it', async () => {

@@ -130,7 +130,7 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 				await t.outbox.enqueue(
 					Array.from({ length: 500 }, () => ({ topic: 't', destination: 'billing', payload: 0 })),
 				)
-			const [last] = await t.enqueue({ topic: 'wanted' })
+			const [last] = await t.enqueue({ topic: 'wanted', destination: 'mail' })
 			let scanned = 0
 			let found: string[] = []
 			let after: string | undefined
@@ -145,6 +145,14 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			} while (after !== undefined)
 			expect({ scanned, found }).toEqual({ scanned: 10_501, found: [last] })
 			expect(requests).toBeGreaterThan(1)
+			// The database finds messages in flight: it sends no others, and reads no dead letters.
+			await t.claim('mail')
+			const inFlight = await t.queue.messages({ status: 'in-flight' })
+			expect(inFlight).toMatchObject({
+				messages: [{ id: last, status: 'in-flight' }],
+				next: null,
+				scanned: 1,
+			})
 		})
 	})
 
