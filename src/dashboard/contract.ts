@@ -4,7 +4,9 @@
  * are milliseconds. `null` stands for what is unknown.
  */
 
-export { API_SEGMENT, TOKEN_HEADER } from './protocol/names.ts'
+import type { OVERVIEW_FORMAT } from './protocol/names.ts'
+
+export { API_SEGMENT, OVERVIEW_FORMAT, TOKEN_HEADER } from './protocol/names.ts'
 
 /** What a request may do. */
 export type Access = 'all' | 'read'
@@ -193,9 +195,6 @@ export interface WebhooksView {
 }
 
 /** The answer to `GET api/overview`, and each event of `GET api/stream`. */
-/** Changes with the contract: `yaoki top` may have another version than the server. */
-export const OVERVIEW_FORMAT = 1
-
 export interface Overview {
 	readonly format: typeof OVERVIEW_FORMAT
 	readonly at: number

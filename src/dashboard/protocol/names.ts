@@ -5,3 +5,6 @@ export const API_SEGMENT = '_yaoki'
 
 /** The header of a write that repeats the token of the page. */
 export const TOKEN_HEADER = 'x-yaoki-token'
+
+/** Changes with the contract: `yaoki top` may have another version than the server. */
+export const OVERVIEW_FORMAT = 1

@@ -1,8 +1,9 @@
 /** The overview for all viewers: read at most once a second, written as text once for each change, however many look at it. */
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { type Access, OVERVIEW_FORMAT, type Overview, type Problem } from '../contract.ts'
+import type { Access, Overview, Problem } from '../contract.ts'
 import type { LivePart, QueuePart } from '../parts.ts'
+import { OVERVIEW_FORMAT } from '../protocol/names.ts'
 import { hostAndPid } from './process.ts'
 import { type Latest, Viewer } from './viewer.ts'
 
