@@ -1,4 +1,4 @@
-/** Runs the tests of the dashboard in Chromium, on the demo of the installed package. */
+/** Runs the tests of the dashboard in Chromium, on the demo of the installed package, and axe-core in all views. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../tools.ts'

@@ -3,7 +3,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { clientLeft, Rejection } from './rejection.ts'
 
 /** How long `authorize` and `actor` may take. A session store responds in milliseconds, or is down. */
-export const MAX_USER_CODE_MS = 10_000
+const MAX_USER_CODE_MS = 10_000
 
 /** Returns what the function of the option returns, or a rejection if it takes too long or the client leaves before. */
 export function withTimeLimit<Result>(

@@ -13,6 +13,9 @@ vi.mock('../../../src/dashboard/server/page-data.ts', async () => {
 	return { PAGE: (await buildDashboardPage()).assets }
 })
 
+/** What a hostile customer may enter: markup, a terminal's escape code, and a character that changes the writing direction. */
+const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>\u001b[2J\u0007\u202e'
+
 describe.skipIf(isSkipped)('the page on a program', () => {
 	let browser: Browser
 	let program: Program
@@ -96,6 +99,28 @@ describe.skipIf(isSkipped)('the page on a program', () => {
 		await view(page, en.views.audit)
 		await row(page, en.audit, 'the customer asked').getByText('disable-endpoint', { exact: true }).waitFor()
 		await row(page, en.audit, 'it is repaired').getByText('enable-endpoint', { exact: true }).waitFor()
+		expect(logged).toEqual([])
+	})
+
+	test('what a hostile sender has written is text in every view', async () => {
+		program.receiver.statuses.set(HOSTILE, [422])
+		const id = await program.enqueue(HOSTILE)
+		const page = await open()
+		page.on('dialog', (dialog) => {
+			logged.push(dialog.message())
+			void dialog.dismiss()
+		})
+		await shows(page, 'outbox: 1 dead letter to receipts')
+		const key = encodeURIComponent(HOSTILE)
+		for (const search of [`?view=message&id=${id}`, `?view=messages&key=${key}`, '?view=dead']) {
+			await page.goto(`${program.url}${search}`)
+			// The response of the receiver and the payload have it too.
+			await page.locator('main').getByText('onerror=alert(1)').first().waitFor()
+			const unsafe = /[\p{Cc}\u202e]/u.exec(
+				(await page.locator('body').innerText()).replaceAll(/[\n\t]/g, ''),
+			)
+			expect([search, unsafe, await page.locator('main :is(img, script)').count()]).toEqual([search, null, 0])
+		}
 		expect(logged).toEqual([])
 	})
 

@@ -68,7 +68,7 @@ export async function startProgram(): Promise<Program> {
 	await relay.start()
 
 	const enqueue = async (order: string): Promise<string> => {
-		const payload = { order, customer: { name: 'Sato', note: '<b>gift</b>' } }
+		const payload = { order, customer: { name: 'Sato', note: 'a gift' } }
 		const { id } = await outbox.enqueue({
 			topic: 'order.paid',
 			destination: 'receipts',

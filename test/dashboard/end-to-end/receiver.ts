@@ -34,7 +34,10 @@ export async function startReceiver(): Promise<Receiver> {
 		}
 		const status = receiver.isFailing ? 503 : (statuses.get(order)?.shift() ?? 200)
 		if (status === 200) accepted.push(order)
-		const body = status === 200 ? { ok: true } : { error: status === 503 ? 'maintenance' : 'unknown address' }
+		const body =
+			status === 200
+				? { ok: true }
+				: { error: status === 503 ? 'maintenance' : `unknown address of ${order}` }
 		response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 	})
 	server.listen(0, '127.0.0.1')

@@ -110,7 +110,7 @@ test('what has just begun has whole seconds', () => {
 	const problem = { ...PROBLEMS['destination-open'], sinceMs: 0, endsInMs: 0, destination: 'crm' }
 	expect([problemSentence(en, problem), problemSentence(ja, problem)]).toEqual([
 		'orders: destination crm: circuit open for 0 s, 1,204 messages wait; next probe in 0 s',
-		'orders: 宛先 crm のサーキットが 0 秒前からオープン、1,204 件のメッセージが待機中。次の試行は 0 秒後',
+		'orders: 宛先 crm のサーキットが 0 秒前からオープン、1,204 件のメッセージが待機中。次のプローブは 0 秒後',
 	])
 })
 

@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
+import { en } from '../../../dashboard-page/words/words-en.ts'
 import type { Access } from '../../../src/dashboard/contract.ts'
 import { findAccess } from '../../../src/dashboard/server/access.ts'
 import type { Exchange } from '../../../src/dashboard/server/exchange.ts'
@@ -131,11 +132,17 @@ describe('authorize', () => {
 		const visited = await visit(`${ORIGIN}/`, get)
 		expect(await (await get(`${ORIGIN}/_yaoki/api/overview`)).json()).toMatchObject({ access: 'read' })
 		expect((await get(`${ORIGIN}/_yaoki/api/calls`)).status).toBe(200)
-		for (const name of ['action', 'plan']) {
-			const response = await page(new Request(`${ORIGIN}/_yaoki/api/${name}`, writeOf(visited, PAUSE)))
-			expect([response.status, await response.json()]).toMatchObject([403, { code: 'read-only' }])
-		}
-		expect(parts.ran).toEqual([])
+		for (const action of Object.keys(en.buttons))
+			for (const name of ['action', 'plan']) {
+				const write = writeOf(visited, { ...PAUSE, action })
+				const response = await page(new Request(`${ORIGIN}/_yaoki/api/${name}`, write))
+				expect([action, response.status, await response.json()]).toMatchObject([
+					action,
+					403,
+					{ code: 'read-only' },
+				])
+			}
+		expect([parts.ran, parts.asked.map(({ what }) => what)]).toEqual([[], ['calls']])
 	})
 })
 

@@ -127,7 +127,7 @@ export function deadLetterOperations(
 		deadGroups: (filter, limit) => deadGroups(executor, filter, limit),
 		async countDead(filter, limit) {
 			const parameters = new Parameters()
-			const where = filterSql('outbox_dead', filter, parameters)
+			const where = filterSql('outbox_dead', filter, parameters, false)
 			const sql = `select count(*) as count from (
 		select from {s}.outbox_dead where ${where} limit ${parameters.add(limit + 1, 'int')}) d`
 			const [row] = await executor.runOnce<{ count: Big }>(sql, parameters.values)

@@ -55,9 +55,15 @@ function statusSql(table: Table, status: StoreFilter['status']): string {
 
 /**
  * Turns a filter into SQL. The text contains only given fields, so that the planner sees them and uses the
- * matching index. These statements come from people, are few and differ, and are not prepared.
+ * matching index. These statements come from people, are few and differ, and are not prepared. `isOrdered` false: a
+ * count, for which an index of the destination is enough, without the table.
  */
-export function filterSql(table: Table, filter: StoreFilter, parameters: Parameters): string {
+export function filterSql(
+	table: Table,
+	filter: StoreFilter,
+	parameters: Parameters,
+	isOrdered = true,
+): string {
 	const { ids, topic, destination, key, cause, fingerprint, since, until } = filter
 	const conditions = [statusSql(table, filter.status)]
 	const compare = (sql: string, value: string | undefined): void => {
@@ -68,7 +74,7 @@ export function filterSql(table: Table, filter: StoreFilter, parameters: Paramet
 	compare('topic', topic)
 	// The queue has an index of destination and key, which claims use too.
 	const isOfKey = table === 'outbox' && key !== undefined
-	compare(isOfKey ? 'destination' : SEARCHED.destination, destination)
+	compare(isOfKey || !isOrdered ? 'destination' : SEARCHED.destination, destination)
 	if (isOfKey && destination === undefined) conditions.push(ALL_DESTINATIONS)
 	if (key !== undefined && table !== 'outbox') conditions.push('key is not null')
 	compare(table === 'outbox' ? 'key' : SEARCHED.key, key)
