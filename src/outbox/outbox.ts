@@ -204,7 +204,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	 * @example
 	 * await outbox.expire({ destination: 'billing', until: new Date('2026-11-01') }, { reason: 'replaced by the monthly run' })
 	 */
-	expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions = {}): Promise<number> {
+	expire(filter: MessageFilter, options: SelectionOptions = {}): Promise<number> {
 		return this.#queued.expire(filter, options)
 	}
 

@@ -11,13 +11,18 @@ import type { OutboxStore, StoreFilter } from './store/store.ts'
 
 type OnChanged = (type: MessagesChangedEvent['type'], count: number) => void
 
-/** Options of `retry`. */
-export interface SelectionOptions extends Pick<BatchOptions, 'onProgress' | 'signal'> {
+/** Options of `retry` and `expire`. */
+export interface SelectionOptions extends OperatorOptions, Pick<BatchOptions, 'onProgress' | 'signal'> {
 	/** Required for a filter without conditions, which matches every queued message. Default false. */
 	readonly all?: boolean | undefined
 }
 
-const SELECTION_SCHEMA: OptionSchema = { all: 'any', onProgress: 'function', signal: 'any' }
+const SELECTION_SCHEMA: OptionSchema = {
+	...OPERATOR_SCHEMA,
+	all: 'any',
+	onProgress: 'function',
+	signal: 'any',
+}
 
 const ACTIONS = { outbox_retried: 'retried', outbox_expired: 'expired' } as const
 
@@ -36,10 +41,11 @@ export class QueuedMessages {
 	async retry(filter: MessageFilter, options: SelectionOptions): Promise<number> {
 		checkNames(options, SELECTION_SCHEMA, 'retry')
 		checkSignal(options.signal)
+		const operator = readOperator(options)
 		const selected = toSelection('pending', 'retry', filter, options.all)
 		let first: ReadonlySet<string> | undefined
 		return this.#change(selected, 'outbox_retried', options, async (batch, limit) => {
-			const ids = await this.#store.retryNow(batch, limit)
+			const ids = await this.#store.retryNow(batch, limit, undefined, operator)
 			// Relays run concurrently: messages that have failed again already would be retried endlessly.
 			if (first !== undefined && ids.some((id) => first?.has(id))) return []
 			first ??= new Set(ids)
@@ -56,8 +62,8 @@ export class QueuedMessages {
 		return this.#change({ destination }, 'outbox_retried', {}, step)
 	}
 
-	async expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions): Promise<number> {
-		checkNames(options, { ...OPERATOR_SCHEMA, ...SELECTION_SCHEMA }, 'expire')
+	async expire(filter: MessageFilter, options: SelectionOptions): Promise<number> {
+		checkNames(options, SELECTION_SCHEMA, 'expire')
 		checkSignal(options.signal)
 		const operator = readOperator(options)
 		const selected = toSelection('pending', 'expire', filter, options.all)

@@ -22,6 +22,7 @@ export const audit: Command = defineCommand({
 		...DATABASE_OPTIONS,
 		action: text('ACTION', 'only this action', {
 			choices: [
+				'retry',
 				'expire',
 				'replay',
 				'edit',

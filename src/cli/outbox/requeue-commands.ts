@@ -53,7 +53,7 @@ export const retry: Command = defineCommand({
 		if (closeCircuit && destination === undefined)
 			throw usageError('--close-circuit requires --destination, without IDs.')
 		return withOutbox(args, io, async ({ outbox, store, target }) => {
-			const retried = await outbox.retry(filter, { all })
+			const retried = await outbox.retry(filter, { all, by, reason })
 			const circuitClosed =
 				closeCircuit && destination !== undefined
 					? await outbox.closeCircuit(destination, { by, reason })

@@ -120,7 +120,7 @@ export class ActionRunner {
 				case 'expire':
 					return { changed: await outbox.expire(filter, { ...operator, all, signal, onProgress }) }
 				default:
-					return { changed: await outbox.retry(filter, { all, signal, onProgress }) }
+					return { changed: await outbox.retry(filter, { ...operator, all, signal, onProgress }) }
 			}
 		})
 	}

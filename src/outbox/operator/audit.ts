@@ -47,6 +47,7 @@ export interface AuditRecord {
 }
 
 const ACTIONS: Readonly<Record<AuditAction, true>> = {
+	retry: true,
 	expire: true,
 	replay: true,
 	edit: true,

@@ -299,6 +299,7 @@ export type EndpointAction =
 
 /** What an operator did. */
 export type AuditAction =
+	| 'retry'
 	| 'expire'
 	| 'replay'
 	| 'edit'

@@ -304,9 +304,14 @@ interface DiagnosticsStore {
 	/**
 	 * Makes messages that wait for a retry due now. Skips messages in flight, and messages scheduled by
 	 * `notBefore` unless their ids are given, and messages with more than `maxAttempts` attempts. Default: all
-	 * attempts. Returns the ids.
+	 * attempts. With `operator`, records it in the audit, without payloads and headers. Returns the ids.
 	 */
-	retryNow(filter: StoreFilter, limit: number, maxAttempts?: number): Promise<readonly string[]>
+	retryNow(
+		filter: StoreFilter,
+		limit: number,
+		maxAttempts?: number,
+		operator?: OperatorNote,
+	): Promise<readonly string[]>
 	/**
 	 * Makes queued messages expire now, and due, so that a relay moves them to the dead letters; records it in
 	 * the audit. Skips messages in flight and those that have expired. Returns the ids.

@@ -187,7 +187,7 @@ export class WebhookEndpoints {
 		const { outbox } = this.#parts
 		await outbox.closeCircuit(endpoint.destination, options)
 		// Those that failed before it was disabled may wait for a day.
-		await outbox.retry({ destination: endpoint.destination })
+		await outbox.retry({ destination: endpoint.destination }, options)
 		if (!isEnabled)
 			this.#parts.emitter.emit({
 				type: 'webhook_endpoint_enabled',

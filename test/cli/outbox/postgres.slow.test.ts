@@ -66,7 +66,7 @@ test('all commands work with PostgreSQL in the given schema', async () => {
 	})
 	const records = await resultOf('outbox audit')
 	expect(records.map(({ action }: { action: string }) => action)).toEqual([
-		...['resume', 'pause', 'discard', 'edit'],
+		...['resume', 'pause', 'discard', 'edit', 'retry'],
 	])
 	expect(records.at(-1)).toMatchObject({ messageId: id, payload: { number: 0 } })
 

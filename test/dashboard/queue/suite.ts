@@ -354,7 +354,7 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 				false,
 			)
 			const selection = { destination: 'billing' }
-			const retry = { action: 'retry', source: 'orders', selection }
+			const retry = { action: 'retry', source: 'orders', selection, reason: 'recovered' }
 			expect(await t.queue.plan(retry as QueueAction)).toMatchObject({ matching: { count: 2 } })
 			expect(await runJob(t.queue, { ...retry, selection: { ids: [first] } })).toMatchObject({ changed: 1 })
 			expect(await t.queue.plan(retry as QueueAction)).toMatchObject({ matching: { count: 1 } })
@@ -366,6 +366,8 @@ export function queueSuite(open: () => Promise<OutboxStoreUnderTest>): void {
 			expect((await t.queue.audit({})).records).toMatchObject([
 				{ action: 'expire', by: 'ada', reason: 'too late' },
 				{ action: 'expire' },
+				{ action: 'retry', by: 'ada', reason: 'recovered' },
+				{ action: 'retry' },
 			])
 		})
 	})

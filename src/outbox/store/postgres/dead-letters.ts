@@ -71,11 +71,12 @@ export function auditSql(
 	changes: string | null,
 	parameters: Parameters,
 	cause = 'cause',
+	content = 'payload, headers',
 ): string {
 	const values = [by, reason, action, changes].map((value) => parameters.add(value, 'text'))
 	return `, audited as (
 		insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination, message_id, topic, key, cause, payload, headers)
-		select {now}, ${values.join(', ')}, destination, id, topic, key, ${cause}, payload, headers from moved order by seq
+		select {now}, ${values.join(', ')}, destination, id, topic, key, ${cause}, ${content} from moved order by seq
 	)`
 }
 
@@ -162,8 +163,9 @@ export function deadLetterOperations(
 		with moved as (${moved})${audit}${keepHistory ? history : ''}${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
-		async retryNow(filter, limit, maxAttempts) {
+		async retryNow(filter, limit, maxAttempts, operator) {
 			const parameters = new Parameters()
+			const audit = operator ? auditSql('retry', operator, null, parameters, 'null', 'null, null') : ''
 			const sql = `
 		with clock as materialized (select {now} as ms), moved as (
 			update {s}.outbox set due_at = ${NOW} where id = any(array(
@@ -173,8 +175,8 @@ export function deadLetterOperations(
 					${maxAttempts === undefined ? '' : `and attempts <= ${parameters.add(maxAttempts, 'bigint')}`}
 					and ${filterSql('outbox', filter, parameters)}
 				order by ${seqOf('outbox', filter)} limit ${parameters.add(limit, 'int')} for no key update skip locked
-			)) returning id, seq
-		)${MOVED_IDS}`
+			)) returning *
+		)${audit}${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
 		async expire(filter, limit, operator) {

@@ -49,11 +49,13 @@ const COPY_TO_HISTORY = `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, l
 export const auditSql = (
 	table: string,
 	cause: string,
+	content = 'payload, headers',
 ): string => `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination,
 		message_id, topic, key, cause, payload, headers)
-	SELECT ?, ?, ?, ?, ?, destination, id, topic, key, ${cause}, payload, headers FROM ${table} WHERE ${IS_SELECTED} ORDER BY seq`
+	SELECT ?, ?, ?, ?, ?, destination, id, topic, key, ${cause}, ${content} FROM ${table} WHERE ${IS_SELECTED} ORDER BY seq`
 const AUDIT = auditSql('yaoki_outbox_dead', 'cause')
 const AUDIT_QUEUED = auditSql('yaoki_outbox', 'NULL')
+const AUDIT_RETRIED = auditSql('yaoki_outbox', 'NULL', 'NULL, NULL')
 
 export const AUDIT_CHANGE = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination) VALUES (?, ?, ?, ?, ?, ?)`
 
@@ -167,7 +169,7 @@ export const deadLetterOperations = (
 		connection.run(DELETE_DEAD, seqs)
 		return ids
 	},
-	retryNow(filter, limit, maxAttempts = Number.MAX_SAFE_INTEGER) {
+	retryNow(filter, limit, maxAttempts = Number.MAX_SAFE_INTEGER, operator) {
 		const { status = 'pending' } = filter
 		if (status !== 'pending') return []
 		const now = connection.now()
@@ -175,7 +177,9 @@ export const deadLetterOperations = (
 		const hasFailed = filter.ids === undefined ? 'AND attempts > 0' : ''
 		const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} ${hasFailed} AND attempts <= ? AND due_at > ? ORDER BY seq LIMIT ?`
 		const { ids, seqs } = toSelection(connection.rows(text, ...params, maxAttempts, now, limit))
-		if (ids.length > 0) connection.run(`UPDATE yaoki_outbox SET due_at = ? WHERE ${IS_SELECTED}`, now, seqs)
+		if (ids.length === 0) return ids
+		connection.run(`UPDATE yaoki_outbox SET due_at = ? WHERE ${IS_SELECTED}`, now, seqs)
+		if (operator) connection.run(AUDIT_RETRIED, now, operator.by, operator.reason, 'retry', null, seqs)
 		return ids
 	},
 	expire(filter, limit, { by, reason }) {

@@ -60,6 +60,26 @@ export const audit: CaseTable = {
 		)
 	},
 
+	'records a retry by an operator without the payload, and none of the store itself': async (t) => {
+		const [first, second] = await t.enqueue(
+			{ topic: 't', key: 'k', notBefore: (await t.now()) + HOUR },
+			{ notBefore: (await t.now()) + HOUR },
+		)
+		await t.store.retryNow({ ids: [required(second, 'the id')] }, 1)
+		assert.deepEqual(await t.store.audit({}, MANY), [])
+		await t.store.retryNow({ ids: [required(first, 'the id')] }, 1, undefined, OPERATOR)
+		const row = await only(t)
+		assertFields(row, {
+			...OPERATOR,
+			action: 'retry',
+			destination: 'a',
+			messageId: first,
+			topic: 't',
+			key: 'k',
+		})
+		assertFields(row, { cause: null, payload: null, headers: null, changes: null })
+	},
+
 	'records one row per message of a batch': async (t) => {
 		const ids = await t.addDeadLetters(5)
 		await t.replay({}, 3)
