@@ -34,6 +34,9 @@ describe.skipIf(isSkipped)('the page on the demo', () => {
 	})
 	afterEach(async () => {
 		for (const context of browser.contexts()) await context.close()
+		// It deletes its folder.
+		demo.process.kill('SIGTERM')
+		await demo.ended()
 	})
 
 	test('an outage opens the circuits and explains calls, and the recovery closes them', async () => {
