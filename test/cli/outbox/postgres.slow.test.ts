@@ -68,7 +68,7 @@ test('all commands work with PostgreSQL in the given schema', async () => {
 	expect(records.map(({ action }: { action: string }) => action)).toEqual([
 		...['resume', 'pause', 'discard', 'edit', 'retry'],
 	])
-	expect(records.at(-1)).toMatchObject({ messageId: id, payload: { number: 0 } })
+	expect(records[3]).toMatchObject({ messageId: id, payload: { number: 0 } })
 
 	const server = createServer((request, response) => request.resume().on('end', () => response.end()))
 	server.listen(0, '127.0.0.1')
