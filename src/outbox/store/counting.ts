@@ -23,7 +23,7 @@ export const FORECAST_STEPS = 12
 export const FORECAST_STEP_MS = 300_000
 
 /** All destinations together are counted up to this many times the limit of one. */
-export const TOTAL_FACTOR = 4
+export const TOTAL_FACTOR = 2
 /** Each destination is counted at least this far. */
 export const MIN_LIMIT = 10
 
