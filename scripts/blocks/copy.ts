@@ -56,7 +56,7 @@ export async function runCopy(folder: string, block: Block, env: Record<string, 
 	return uncalled(coverage, block.code).map((line) => `was not called: ${line}`)
 }
 
-/** Times and random numbers differ between runs. docs.test.ts compares the exact text. */
+/** Times and random numbers differ between runs. docs.slow.test.ts compares the exact text. */
 const shape = (text: string): string => text.replaceAll(/[\d,.]+/g, '0').trim()
 
 /** A comment in a line says that its function does not run: the call is rejected, or a signal is needed. */

@@ -9,7 +9,7 @@ import { network } from './network.ts'
 import { namedFindings, recordedFindings } from './recorder.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
-/** Every `ts` block of the README and of docs/, except for pages that need packages of their own and for files of examples, which examples.test.ts runs. */
+/** Every `ts` block of the README and of docs/, except for pages that need packages of their own and for files of examples, which examples.slow.test.ts runs. */
 export const snippets: readonly Block[] = pages()
 	.filter(({ path }) => !PAGES_WITH_PACKAGES.includes(path))
 	.flatMap(blocks)
@@ -17,10 +17,6 @@ export const snippets: readonly Block[] = pages()
 
 /** Returns true if the example connects to a PostgreSQL server. */
 export const needsPostgres = ({ code }: Block): boolean => code.includes("from 'pg'")
-
-/** Returns true if the example needs PostgreSQL, starts PGlite or runs a study of the simulator. Each takes seconds, on a busy machine up to a minute. */
-export const needsSeconds = (block: Block): boolean =>
-	needsPostgres(block) || block.code.includes('@electric-sql/pglite') || block.code.includes('runStudy(')
 
 /** Returns true if the example is a file of tests. `npm run blocks` runs it. */
 export const isTestFile = ({ code }: Block): boolean => /from '(?:vitest|node:test)'/.test(code)

@@ -153,7 +153,7 @@ describe('retry', () => {
 		const { outbox, store } = setup()
 		store.retryBatches = [batch(0, 2)]
 		expect(await outbox.retry({}, { all: true })).toBe(2)
-		await expect(outbox.retry({}, { by: 'ada' } as object)).rejects.toMatchObject({ optionPath: 'by' })
+		await expect(outbox.retry({}, { canary: true } as object)).rejects.toMatchObject({ optionPath: 'canary' })
 	})
 
 	test('rejects an unknown filter field', async () => {
