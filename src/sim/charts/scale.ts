@@ -30,10 +30,13 @@ export interface Ticks extends Extent {
 	readonly step: number
 }
 
+/** Smaller numbers have fewer digits, so their multiples are not where they should be. */
+const SMALLEST_SPAN = 1e-300
+
 /** Returns ticks that cover the extent: the first is at or below its minimum, the last at or above its maximum. */
 export function coveringTicks({ min, max }: Extent, maxTicks: number): Ticks {
 	if (max === min) return ticksBetween(0, 1, 1)
-	const step = niceStep((max - min) / maxTicks)
+	const step = niceStep(Math.max(SMALLEST_SPAN, max - min) / maxTicks)
 	return ticksBetween(Math.floor(min / step), Math.ceil(max / step), step)
 }
 

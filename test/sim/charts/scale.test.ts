@@ -30,6 +30,10 @@ describe('coveringTicks', () => {
 		expect(coveringTicks({ min: 0, max: 0 }, 5).values).toEqual([0, 1])
 	})
 
+	it('are few for the smallest numbers, whose multiples are not exact', () => {
+		expect(coveringTicks({ min: 0, max: 5.4e-323 }, 8).values).toEqual([0, expect.closeTo(0)])
+	})
+
 	it('are round numbers', () => {
 		expect(coveringTicks({ min: 0, max: 1_130 }, 6).values).toEqual([0, 200, 400, 600, 800, 1_000, 1_200])
 		expect(coveringTicks({ min: -3, max: 8 }, 5).values).toEqual([-5, 0, 5, 10])
