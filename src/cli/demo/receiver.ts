@@ -60,7 +60,7 @@ export class Receiver {
 	readonly duplicatesByKill: Map<string, KillDuplicates> = new Map()
 	/** While there is one, every connection is closed without a response. */
 	readonly outages: Set<'scheduled' | 'requested'> = new Set()
-	/** While false, the receiver fails only orders that it is about to reject. */
+	/** While false, the receiver fails only what `failNext` asked for. */
 	injectsFaults = true
 	readonly #runtime: Runtime
 	readonly #server: Server
@@ -157,14 +157,14 @@ export class Receiver {
 	#nextFault(key: string): keyof Faults | undefined {
 		if (this.isDown) return 'outage'
 		if (this.#toReject.delete(key)) return 'rejected'
-		if (!this.injectsFaults) return undefined
+		// A slow machine may deliver too few orders before the faults end.
 		const next = this.#nextFaults.shift()
 		if (next === 'rejected') {
 			// Its attempts are more to look at if they differ.
 			this.#toReject.add(key)
 			return 'serverErrors'
 		}
-		if (next !== undefined) return next
+		if (next !== undefined || !this.injectsFaults) return next
 		const random = this.#runtime.random()
 		if (random < SERVER_ERROR_SHARE) return 'serverErrors'
 		return random < SERVER_ERROR_SHARE + HANG_SHARE ? 'hung' : undefined
