@@ -64,3 +64,7 @@ export class Spawned {
 
 export const yaoki = (args: readonly string[], options?: SpawnOptions) =>
 	new Spawned(MAIN, args, options).ended()
+
+/** Returns the URL that a command has printed after the text. */
+export const urlAfter = (text: string, output: string): string =>
+	/^[^;\s]+/.exec(output.split(text)[1] ?? '')?.[0] ?? ''

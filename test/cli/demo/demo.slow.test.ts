@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from '../outbox/run-yaoki.ts'
-import { MAIN, Spawned } from '../spawned.ts'
+import { MAIN, Spawned, urlAfter } from '../spawned.ts'
 
 /** Each demo starts three processes on a machine that may be busy. */
 const LONG = 90_000
@@ -24,9 +24,6 @@ const isAlive = (pid: number): boolean => {
 
 const pidsIn = (stderr: string): readonly number[] =>
 	[...stderr.matchAll(/is process (\d+)/g)].map(([, pid]) => Number(pid))
-
-const urlAfter = (text: string, output: string): string =>
-	/^[^;\s]+/.exec(output.split(text)[1] ?? '')?.[0] ?? ''
 
 test(
 	'the demo ends with a ledger that balances, and leaves no file and no process',

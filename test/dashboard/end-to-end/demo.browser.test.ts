@@ -3,15 +3,12 @@ import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { en } from '../../../dashboard-page/words/words-en.ts'
-import { Spawned } from '../../cli/spawned.ts'
+import { Spawned, urlAfter } from '../../cli/spawned.ts'
 import { isSkipped, launch } from '../../playground/browser.ts'
 import { open, row, shows, view } from './steps.ts'
 
 /** The command of the installed package, or of the last build. */
 const MAIN = process.env['YAOKI_MAIN'] ?? fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
-
-const urlAfter = (text: string, output: string): string =>
-	/^[^;\s]+/.exec(output.split(text)[1] ?? '')?.[0] ?? ''
 
 describe.skipIf(isSkipped)('the page on the demo', () => {
 	let browser: Browser
